@@ -1,12 +1,12 @@
-"""Analyse what answers depend on: the number of right options, wrong options, and their order.
+"""Analyse the influence of the number, content and order of options on answers.
 
-Position bias: if the order had no influence, the right options of a question could be exchanged
-with each other, and so could the wrong ones, and every position among them would be picked equally
-often. Each question gives two strata, its right and its wrong options: with m of s options picked,
-a position of the stratum is picked with probability m / s. Over all strata the difference between
-picks and their expectation has a known covariance, and the statistic is that of Cochran, Mantel and
-Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square
-distributed. The test is also valid if right options are more frequent at some positions.
+Position bias: if the order had no influence, the right options of a question would be exchangeable,
+as would the wrong ones, and each position among them would be picked equally often. Each question
+gives two strata, its right and its wrong options: if m of s options are picked, each position of
+the stratum is picked with probability m / s. Over all strata the difference between picks and their
+expectation has a known covariance, and the statistic is that of Cochran, Mantel and Haenszel
+(Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square distributed. The
+test remains valid if right options are more frequent at some positions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from diaghoi.statistics.significance import holm, shown_p
 
 LEVEL = 0.05
 ROUNDING = 1e-9
-# Subjects of the rows in each table of distractors.
+# Row subjects of each table of distractors.
 DISTRACTORS = {
     "classes": ("class", "verb", "object"),
     "verbs": ("verb",),
@@ -43,16 +43,16 @@ def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
     answers : Answers
         Answers of a model.
     counts : Tally
-        Counts of these answers, over all questions.
+        Counts of the answers, over all questions.
 
     Returns
     -------
     dict
         ``right`` and ``picked`` (mean number per question), ``right_picked`` and ``wrong_picked``
-        (shares of the right and of the wrong options that are picked), ``under``, ``over`` and
-        ``equal`` (shares of the questions with fewer picked than right, more, or equally many),
-        ``empty`` (share with nothing picked), and ``by_right``: the same for each number of right
-        options. Shares are fractions, None if undefined.
+        (shares of right and of wrong options that are picked), ``under``, ``over`` and ``equal``
+        (shares of the questions with fewer picked than right, more, or equally many), ``empty``
+        (share with nothing picked), and ``by_right``: the same by number of right options. Shares
+        are fractions, None if undefined.
     """
     options = np.array([len(set(each.options)) for each in answers.questions.questions])
     by_right = [
@@ -96,8 +96,8 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
         object that no right option has in ``confused_objects``, once for each right verb or object
         of the question. Each row has its names, ``shown`` (number of chances to mislead a model),
         ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions, ``instead``
-        (number of cases without any right option of that verb or object). The most picked come
-        first, then the highest rates.
+        (number of cases without any right option of that verb or object). Rows are ordered by
+        ``picked``, then by rate.
     """
     counts: dict[str, dict[tuple[str, ...], list[int]]] = {
         name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS
@@ -132,9 +132,9 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
 def _replaced(
     questions: Questions, question: Question, option: str
 ) -> Iterator[tuple[str, tuple[str, ...], set[str]]]:
-    """Yield the tables and rows in which a wrong option counts, and the right options it replaces.
+    """Yield the tables and rows of a wrong option, with the right options that it replaces.
 
-    A right option that names the same class as the wrong one, in another spelling, is skipped.
+    A right option that names the wrong option's class in another spelling is skipped.
     """
     wrong = questions.interaction_of(option)
     yield "classes", (wrong.name, wrong.verb, wrong.object), set()
@@ -144,7 +144,7 @@ def _replaced(
     same = {each: named for each, named in right.items() if named.object == wrong.object}
     # The object is the mistake only if no right option shares it; otherwise the verb is.
     part = "verb" if same else "object"
-    # Several right options may share a verb or object: the mistake is still one.
+    # Several right options may share a verb or object, but it is still one mistake.
     replaced: dict[str, set[str]] = defaultdict(set)
     for each, named in (same or right).items():
         replaced[getattr(named, part)].add(each)
@@ -155,7 +155,7 @@ def _replaced(
 
 
 def position_bias(answers: Answers) -> dict[str, Any] | None:
-    """Test whether options are picked because of the position at which they are shown.
+    """Test whether the position of options influences which are picked.
 
     Parameters
     ----------
@@ -165,14 +165,13 @@ def position_bias(answers: Answers) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``questions`` (number of answers whose order of options is known); ``statistic``,
-        ``degrees`` (of freedom: 0 if every stratum is picked completely or not at all) and ``p``
-        of the test, None with 0 degrees; ``positions``, in the order shown, each with its letter
-        ``position``, ``shown`` and ``picked`` (how often an option was there, and was picked),
-        ``expected`` (picks if the order did not matter), ``excess`` (picks beyond these, as a share
-        of ``shown``), the two-sided ``p``, None if nothing can differ, and ``p_holm``, corrected
-        for the number of positions; and the outcome in a ``sentence``. None if the order is not
-        known for any answer.
+        ``questions`` (number of answers with known option order); ``statistic``, ``degrees`` (of
+        freedom: 0 if every stratum is picked completely or not at all) and ``p`` of the test, None
+        with 0 degrees; ``positions``, in displayed order, each with its letter ``position``,
+        ``shown`` and ``picked`` (number of times an option was there, and was picked), ``expected``
+        (picks if the order did not matter), ``excess`` (additional picks, as a share of ``shown``),
+        the two-sided ``p``, None if nothing can differ, and ``p_holm``, corrected for the number of
+        positions; and the outcome as a ``sentence``. None if the order is unknown for all answers.
     """
     from scipy.stats import chi2
 
@@ -187,13 +186,14 @@ def position_bias(answers: Answers) -> dict[str, Any] | None:
         shown[stratum] += 1
         picked[hits] += 1
         expected[stratum] += taken / size
-        # Covariance of draws without replacement: taken out of size (hypergeometric).
+        # Covariance of ``taken`` draws without replacement out of ``size`` (hypergeometric).
         if 0 < taken < size:
             scale = taken * (size - taken) / (size * (size - 1))
             spread[np.ix_(stratum, stratum)] += scale * (np.eye(size) - 1 / size)
     difference = picked - expected
     variance, directions = np.linalg.eigh(spread)
-    # Picks and expectations have the same sum, so one direction has no variance but for rounding.
+    # Picks and expectations have the same sum, so one direction has no variance except for
+    # rounding.
     free = variance > ROUNDING * max(float(variance.max()), ROUNDING)
     degrees = int(free.sum())
     statistic = float((((difference @ directions)[free]) ** 2 / variance[free]).sum())
@@ -208,7 +208,7 @@ def position_bias(answers: Answers) -> dict[str, Any] | None:
 
 
 def _strata(answers: Answers) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the positions of the right and of the wrong options of each question, and the picks."""
+    """Yield the positions of right and of wrong options of each question, with the picks."""
     for question, answer in answers.pairs:
         right, picked = set(question.right), set(answer.places)
         shown = [(place, option in right) for place, option in enumerate(answer.shown) if option]
@@ -244,7 +244,7 @@ def _positions(
 
 
 def _sentence(bias: Mapping[str, Any]) -> str:
-    """Write the outcome of the test in one sentence."""
+    """Describe the outcome of the test in one sentence."""
     if bias["p"] is None:
         return "the answers do not show whether the order of the options matters"
     test = f"chi-square {bias['statistic']:.1f}, {bias['degrees']} df, {shown_p(bias['p'])}"

@@ -1,10 +1,10 @@
-"""Read the answers of a model to each question: its replies, or chosen options.
+"""Read a model's answers to questions: its replies, or chosen options.
 
 JSON lines (or one JSON list) of ``{"image": NAME, "question": "QA_0", "options": [...], "reply":
-"A,C"}`` with the options in the order in which the model saw them, or of ``{"image": NAME,
-"question": "QA_0", "chosen": [...]}`` with the texts of the options. ``question`` may be left out
-where the image has one. The layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is
-read as well.
+"A,C"}`` with the options in the order shown to the model, or of ``{"image": NAME, "question":
+"QA_0", "chosen": [...]}`` with the texts of the options. ``question`` may be omitted if the image
+has only one. The layout layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is also
+read.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content, load
 
-# Options that evaluators add to questions with fewer than four; picking one picks nothing.
+# Fillers that evaluators add to questions with fewer than four options; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")
 MISSING, CHOSEN = "missing", "chosen"
 REPLIES = "replies"
-"""The origin of answers that a model gave itself."""
+"""Origin of answers given by a model."""
 # Keys of a line.
 KEYS = {"image", "question", "options", "reply", "chosen"}
 
@@ -45,13 +45,13 @@ class Answer(NamedTuple):
     Parameters
     ----------
     picked, shown : tuple of str
-        The picked options, each once, in the order of the question; and the options in the order in
-        which they were shown, fillers empty, if that is known.
+        The picked options, each once, in the order of the question; and the options in displayed
+        order, if known, with empty fillers.
     places : tuple of int
-        Positions of the picked ones among those shown.
+        Indices of the picked options among those shown.
     how, reply : str
         As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, ``detected`` or
-        ``missing``; and the text of the model.
+        ``missing``; and the model's text.
     """
 
     picked: tuple[str, ...] = ()
@@ -70,9 +70,9 @@ class Answers:
     label : str
         Name of the model.
     questions, answers : Questions, tuple of Answer
-        The questions, and an answer for each, in their order.
+        The questions, and an answer to each, in order.
     notes : tuple of str
-        Remarks on the numbers for their reader.
+        Remarks on the numbers.
     how, where : str
         Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected, and
         where they count.
@@ -87,7 +87,7 @@ class Answers:
 
     @property
     def unread(self) -> list[dict[str, str]]:
-        """The replies that count as empty because no choice could be read from them."""
+        """Replies that count as empty because they contain no readable choice."""
         return [
             {
                 "image": question.image,
@@ -111,7 +111,7 @@ class Answers:
 
 
 def load_answers(path: str | PathLike[str]) -> Content | None:
-    """Load a file of answers; None for one that holds something else, such as predictions."""
+    """Load a file of answers; None for other content, such as predictions."""
     content = load_if_json(path)
     if content is None:
         return None
@@ -126,7 +126,7 @@ def load_answers(path: str | PathLike[str]) -> Content | None:
 
 
 def _is_published(value: Any) -> bool:
-    """Whether a value holds images in the published layout; a single line may lack keys."""
+    """Check whether a value has images in the published layout; a single line may lack keys."""
     return isinstance(value, dict) and all(isinstance(value[k], dict) for k in KEYS & value.keys())
 
 
@@ -138,21 +138,21 @@ def read_answers(
     Parameters
     ----------
     source : path or Content
-        A file as described above, or one that is loaded.
+        A file as described above, possibly already loaded.
     questions : Questions
         The questions.
     label : str, optional
-        Name of the model; by default the name of the file.
+        Name of the model; by default the file name.
 
     Returns
     -------
     Answers
-        Questions without an answer and replies that cannot be read pick nothing.
+        Answers; unanswered questions and unreadable replies pick nothing.
 
     Raises
     ------
     InputError
-        If the file holds no answers to these questions, a question is answered twice, or options do
+        If the file has no answers to these questions, a question is answered twice, or options do
         not belong to the question.
     """
     content = source if isinstance(source, Content) else load(source)
@@ -188,7 +188,7 @@ def read_answers(
 
 
 def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the answers of a file with their places in it."""
+    """Yield the answers of a file with their locations in it."""
     value, file = content.value, content.file
     if content.container != "json":
         raise InputError(f"{file}: holds no answers; give JSON lines with image and reply")
@@ -219,7 +219,7 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
 
 
 def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: list[str]) -> Answer:
-    """Read one answer; chosen texts that are no options are added to ``unknown``."""
+    """Read one answer; chosen texts that are not options are added to ``unknown``."""
     if "chosen" in line:
         texts = texts_in(f"{where}: chosen", line["chosen"])
         chosen = {text: _option(text, question) for text in texts}
@@ -240,14 +240,14 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: li
 
 
 def in_order(question: Question, picked: Collection[str | None]) -> tuple[str, ...]:
-    """Return the picked options of a question, each once, in its order."""
+    """Return the picked options of a question, each once, in question order."""
     return tuple(option for option in dict.fromkeys(question.options) if option in picked)
 
 
 def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str, ...]:
-    """Return the options in the order shown, as the question spells them; fillers become empty."""
+    """Return the options in displayed order, as spelled in the question; fillers become empty."""
     texts = texts_in(f"{where}: options", entry(where, line, "options"))
-    # The common case, without comparing spellings.
+    # The common case needs no comparison of spellings.
     if Counter(texts) == Counter(question.options):
         return texts
     options = [_option(text, question) for text in texts]
@@ -266,7 +266,7 @@ def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str
 
 
 def _option(text: str, question: Question) -> str | None:
-    """Find the option that a text spells: empty for a filler, None for any other text."""
+    """Find the option denoted by a text: empty for a filler, None for any other text."""
     if text in question.options:
         return text
     same = (option for option in question.options if same_text(text, option))

@@ -1,14 +1,14 @@
 """Asking a vision-language model the questions of a benchmark (paper 002, sections 2.3 and 3.1).
 
 Setting 1 asks about the whole picture, setting 2 about the person in a given box, and setting 3
-about that person after the model itself or a detector has found it. Setting 3 asks with the found
-box, not the annotated one, if a found box reaches IoU 0.5 with the person in question; otherwise
-nothing is picked. Among several boxes the one with the largest overlap counts. The published
-scripts take the first, and IoU > 0.5 of continuous boxes, where this package takes >= 0.5 under the
+about that person after the model or a detector has found them. Setting 3 uses the found box instead
+of the annotated one if a found box reaches IoU 0.5 with the person in question; otherwise nothing
+is picked. Among several boxes, the one with the largest overlap counts. The published scripts use
+the first box, and IoU > 0.5 of continuous boxes, whereas this package uses >= 0.5 under the
 convention of the data set.
 
-Each answer is a JSON line in the layout of :mod:`diaghoi.choice.answers`, with the settings of the
-run.
+Each answer is a JSON line in the layout of :mod:`diaghoi.choice.answers`, along with the settings
+of the run.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from diaghoi.formats import pictures
 from diaghoi.language.answers import AnswerFile
 
 SETTINGS = (1, 2, 3)
-# The model that answers also finds the people.
+# The answering model also finds the people.
 BY_MODEL = "model"
-# The name of the paper's instruction in answers; another one is written out.
+# Name of the paper's instruction in answers; any other instruction is written out.
 PUBLISHED = "paper"
 OF_PEOPLE = ("model", "prompt", "coordinates")
 
 
 def setting_of(questions: Questions, setting: int | None, *, object_box: bool = False) -> int:
-    """Choose the setting: by default 2 if any question has the box of a person, otherwise 1.
+    """Choose the setting: by default 2 if any question has a person box, otherwise 1.
 
     Raises
     ------
@@ -86,13 +86,13 @@ class Asker(pictures.FileAsker):
     setting : {1, 2, 3}
         Of the paper.
     people : AnswerFile or None
-        Store of replies with boxes of people, in setting 3 without detections.
+        Store of replies with person boxes, in setting 3 without detections.
     detections : Detections or None
-        The people whom a detector found, in setting 3.
+        People found by a detector, in setting 3.
     seed : int
-        Seed of the order of the options.
+        Seed of the option order.
     object_box : bool
-        Whether questions with the box of a person also give the box of the object.
+        Whether questions with a person box also give the object box.
     instruction : str
         Instruction for answering, by default the paper's.
     """
@@ -121,7 +121,7 @@ class Asker(pictures.FileAsker):
 
     @cached_property
     def recorded(self) -> dict[str, Any]:
-        """Settings written beside each answer, the same for all answers of a file."""
+        """Settings written with each answer, the same for all answers of a file."""
         published = self.instruction == prompts.INSTRUCTION
         recorded: dict[str, Any] = {
             "model": self.model,
@@ -138,14 +138,14 @@ class Asker(pictures.FileAsker):
 
     @cached_property
     def known(self) -> dict[str, str]:
-        """Replies of the model about the people in images."""
+        """The model's replies about the people in images."""
         if self.people is None:
             return {}
         self.people.check(self.recorded, {key: self.settings[key] for key in OF_PEOPLE})
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     def question_of(self, line: Mapping[str, Any]) -> Question | None:
-        """Return the question that a line answers; None for one with other options."""
+        """Return the question answered by a line; None for one with other options."""
         image, name, options = line["image"], line.get("question"), line.get("options")
         if not isinstance(image, str) or not isinstance(name, str):
             return None
@@ -154,18 +154,18 @@ class Asker(pictures.FileAsker):
         return question if question is not None and _same(options, question) else None
 
     def boxes_of(self, question: Question) -> tuple[Box, ...]:
-        """Return the box of the person whom a question is about."""
+        """Return the box of the person in a question."""
         return (self._zero_based(question.human),) if self.setting > 1 else ()
 
     def texts(self, group: pictures.ImageQuestions, frame: pictures.Frame) -> list[str]:
-        """Write the questions about an image, and the question for its people if still open."""
+        """Write the questions about an image, and the question for its people if unanswered."""
         texts = [self._text(each, frame) for each in group.questions]
         if self.people is not None and group.image not in self.known:
             texts.append(prompts.people_text(frame))
         return texts
 
     def remarks(self, cost: pictures.Estimate) -> list[str]:
-        """Return the facts to know before anything is asked, one sentence each."""
+        """List the facts to know before anything is asked, one sentence each."""
         notes = list(self.detections.notes) if self.detections is not None else []
         notes += super().remarks(cost)
         both = all(each.object is not None for each in self.asked)
@@ -177,13 +177,13 @@ class Asker(pictures.FileAsker):
         return notes
 
     def run(self) -> pictures.Unasked:
-        """Ask, and keep each answer and each reply about people as it arrives."""
+        """Ask, and store each answer and each reply about people as it arrives."""
         if self.people is not None:
             self.people.repair()
         return super().run()
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return the outcome of finding people, words for the line of the run, and notes."""
+        """Return the outcome of finding people, the text for the status line, and notes."""
         without = sum("chosen" in line for line in self.answers.lines)
         frame = pictures.Frame(width=1, height=1)
         unread = [
@@ -202,7 +202,7 @@ class Asker(pictures.FileAsker):
         return result, f"; {self.model}, setting {self.setting}, seed {self.seed}", notes
 
     def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
-        """Ask the questions about an image, in a thread, and keep the answers."""
+        """Ask the questions about an image, in a thread, and store the answers."""
         found_first = self.setting == 3
         people = self._found(group.image, url, frame) if found_first else ()
         for question in group.questions:
@@ -231,8 +231,8 @@ class Asker(pictures.FileAsker):
         if reply is None:
             assert self.people is not None
             reply = self.client.ask(pictures.message(url, prompts.people_text(frame)))
-            # The reply is kept before its questions are asked, so that a failing question does not
-            # cost it again.
+            # The reply is stored before its questions are asked, so that it is not paid for twice
+            # if one fails.
             recorded = {key: self.recorded[key] for key in OF_PEOPLE}
             self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply
@@ -252,7 +252,7 @@ class Asker(pictures.FileAsker):
 
 
 def _same(options: Any, question: Question) -> bool:
-    """Whether these are the options of a question, and fillers; "None" may be either."""
+    """Check whether these are the options of a question plus fillers; "None" may be either."""
     if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
         return False
     given, own = Counter(options), Counter(question.options)

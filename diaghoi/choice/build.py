@@ -1,10 +1,10 @@
-"""Multiple-choice questions from any annotated HOI data set.
+"""Build multiple-choice questions from any annotated HOI data set.
 
-The construction of section 2.2 and the settings of section 2.3 of the paper (002). As in the paper,
-each image has one question: on the whole scene (setting 1), and on one of its annotated people,
-drawn by the seed (settings 2 and 3). All settings use the same images. An image is left out, and
-counted, if one of its questions has fewer than four options. The paper leaves out 320 of the 9,658
-images of HICO-DET without a reason.
+The construction follows section 2.2 and the settings section 2.3 of the paper (002). As in the
+paper, each image has one question: on the whole scene (setting 1), and on one of its annotated
+people, drawn with the seed (settings 2 and 3). All settings use the same images. An image is
+omitted, and counted, if one of its questions has fewer than four options. The paper omits 320 of
+the 9,658 HICO-DET images without giving a reason.
 
 Every question has four options; the annotated interactions are right. As in the published
 questions, more than four annotated interactions are sampled down to four, and then no option is
@@ -34,20 +34,20 @@ STAGES = 3
 """Maximum number of judges that see pictures."""
 Candidates = tuple[Interaction, ...]
 SETTINGS = ("setting_1", "setting_2", "setting_3")
-"""The scene; a person whose box is given; a person who has to be found first."""
+"""The scene; a person with a given box; a person who must be found first."""
 REASONS = {
     "not_annotated": "no annotated interaction with an object",
     "few_actions": "too few other actions of the objects",
     "few_negatives": "too few negatives by the judges",
 }
-"""Why images are left out."""
+"""Reasons for omitting images."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
-    """Verdicts of a judge on each target, its part in the filter, and the number of questions.
+    """Verdicts of a judge on each target, its role in the filter, and the number of questions.
 
-    The part is one of "rules out", "groups", "confirms" and "decides".
+    The role is one of "rules out", "groups", "confirms" and "decides".
     """
 
     judge: str
@@ -70,24 +70,23 @@ class JudgeRecord:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceBenchmark:
-    """Questions made of annotations, and the images that were left out.
+    """Questions built from annotations, and the omitted images.
 
     Parameters
     ----------
     dataset, seed : str, int
-        Name of the data set, and the seed by which people and options were drawn.
+        Name of the data set, and the seed for drawing people and options.
     image_targets : tuple of ImageTargets
         The images with questions.
     scenes, people : tuple of Question
-        The question on the whole of each of them, and those on people.
+        The question on each whole image, and those on people.
     targets, negatives : tuple of Target, tuple of tuple of Interaction
-        Targets of the judges, including images that were left out later, and the negative
-        candidates of each.
+        Targets of the judges, including images omitted later, and the negative candidates of each.
     records : tuple of JudgeRecord
-        The verdicts of each judge on these targets.
+        Verdicts of each judge on these targets.
     left_out, people_left_out : dict of str to tuple of str, int
-        Images without questions, by the reasons of :data:`REASONS`, and the number of people with
-        too few negatives in other images.
+        Images without questions, by reason (:data:`REASONS`), and the number of people with too few
+        negatives in other images.
     notes : tuple of str
         Remarks for readers of the benchmark.
     people_by : str
@@ -235,10 +234,10 @@ def screen(
 
     The first judge that sees pictures groups the candidates, and keeps the ones that it calls
     inconsistent with the picture. The second judge confirms them: candidates that it calls negative
-    are accepted. Candidates that it calls positive may just be hard for it. Dropping them would
-    make the benchmark easy for this model, so a third judge decides on them. Judges that see only
-    words first rule out the candidates that they call consistent. A candidate becomes a negative
-    only where judges say so, never because they say nothing.
+    are accepted. Candidates that it calls positive may merely be hard for it. Dropping them would
+    make the benchmark easy for this model, so a third judge decides on them. First, judges that see
+    only words rule out the candidates that they call consistent. A candidate becomes a negative
+    only if judges say so, never because they say nothing.
 
     Parameters
     ----------
@@ -247,19 +246,19 @@ def screen(
     judges : sequence of Judge
         Judges in the order of the stages.
     progress : callable
-        Called with the name of each judge and the number of candidates before it is asked.
+        Called with the name of each judge and the number of its candidates before it is asked.
 
     Returns
     -------
     negatives : list of tuple of Interaction
-        The candidates of each target that are negatives, in the order of the candidates.
+        The negatives among the candidates of each target, in order.
     records : list of JudgeRecord
         One for each judge, in the order of asking.
 
     Raises
     ------
     InputError
-        If there is no judge, or more than three see pictures, or a judge raises it.
+        If there is no judge, more than three see pictures, or a judge raises it.
     """
     if not judges:
         raise InputError(
@@ -311,8 +310,9 @@ def drawn_targets(
 ) -> dict[str, list[Target]]:
     """Choose the targets of questions in each image, the scene first.
 
-    The list is empty if the objects have too few other actions. Targets that need no negatives
-    get no candidates, so judges do not see them. The seed draws the person of each image.
+    An image's list is empty if the objects have too few other actions. Targets that need no
+    negatives get no candidates, so judges do not see them. The seed determines the person of each
+    image.
     """
     drawn = {}
     for each in image_targets:
@@ -333,7 +333,7 @@ def drawn_targets(
 def _question(
     target: Target, negatives: Sequence[Interaction], seed: int, vocabulary: Vocabulary
 ) -> Question | None:
-    """Make the question about a target; None if there are too few negatives."""
+    """Create the question about a target; None if there are too few negatives."""
     options = options_of(target, negatives, seed=seed)
     if options is None:
         return None
@@ -350,7 +350,7 @@ def _question(
 def options_of(
     target: Target, negatives: Sequence[Interaction], *, seed: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Draw the texts of the four options, right and wrong ones; None if there are fewer."""
+    """Draw the texts of the four options, right and wrong; None if there are fewer than four."""
     rng = seeded(seed, "options", target.image, target.person)
     right = _texts(target.right, OPTIONS, rng)
     missing = OPTIONS - len(right)
@@ -360,7 +360,7 @@ def options_of(
 def _texts(
     interactions: Sequence[Interaction], number: int, rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """Draw at most so many, and write them in their original order."""
+    """Draw at most a given number, and return their texts in the original order."""
     if len(interactions) > number:
         places = rng.permutation(len(interactions))[:number].tolist()
         interactions = [interactions[place] for place in sorted(places)]
@@ -368,7 +368,7 @@ def _texts(
 
 
 def published_name(image: str, vocabulary: Vocabulary) -> str:
-    """Name an image as questions do: images of V-COCO, numbers here, have the names of COCO."""
+    """Return an image name as in questions: V-COCO images, numbers here, have COCO names."""
     if vocabulary.name != "v-coco" or not image.isdecimal():
         return image
     split = "val2014" if image in v_coco_images()["test"] else "train2014"

@@ -1,13 +1,13 @@
-"""Targets of questions, people and images, with their annotated interactions and candidates.
+"""Targets of questions (people and images) with annotated interactions and candidates.
 
-Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question is all
-actions of the objects that the person interacts with, without the annotated ones. Interactions that
-a still picture cannot distinguish from these (appendix A) are removed too, whatever judges say
-later.
+Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question consists of
+all actions of the objects that the person interacts with, except the annotated ones. Interactions
+that a still picture cannot distinguish from these (appendix A) are also removed, whatever judges
+say later.
 
-Annotators label one interaction after another and draw the person again, so boxes that reach IoU
-0.5 are one person, as in :mod:`diaghoi.choice.people`. Among thresholds from 0.3 to 1, the
-annotations of a person agree with the published questions most often at 0.5.
+Annotators redraw the person for each interaction, so boxes that reach IoU 0.5 are one person, as in
+:mod:`diaghoi.choice.people`. Of thresholds from 0.3 to 1, 0.5 gives the best agreement between a
+person's annotations and the published questions.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ class Target:
     image : str
         Name in the annotations.
     person, box : int, tuple of float or None
-        Index of the person from 0 by left edge, and zero-based box; None for the whole image.
+        Index of the person from 0, by left edge, and zero-based box; None for the whole image.
     right, annotated : tuple, frozenset of Interaction
-        The annotated interactions that may be options; all annotated interactions there.
+        The annotated interactions that may be options, and all annotated interactions of the
+        target.
     candidates : tuple of Interaction
-        The pool of negatives, in the order of the classes.
+        The pool of negatives, in class order.
     """
 
     image: str
@@ -63,10 +64,10 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTargets:
-    """The targets of questions in one image: the scene, and each annotated person who acts.
+    """The targets of questions in one image: the scene, and each acting annotated person.
 
-    People are ordered by left edge. Width and height are in pixels, where known. Multi-person
-    images have several annotated people, including people who are acted upon.
+    People are ordered by left edge. Width and height are in pixels, if known. Multi-person images
+    have several annotated people, including those who are acted upon.
     """
 
     image: str
@@ -85,12 +86,12 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     ----------
     annotations : Scenes
         Annotations of any data set. If classes hold for every object (V-COCO), the actions of an
-        object are the ones annotated with it anywhere in the file.
+        object are those annotated with it anywhere in the file.
 
     Returns
     -------
     list of ImageTargets
-        In the order of the images; independent of the order of boxes and triplets.
+        In image order; independent of the order of boxes and triplets.
     """
     vocabulary = annotations.vocabulary
     verbs, objects = verb_names(vocabulary), object_names(vocabulary)
@@ -108,7 +109,7 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
         verb = verbs[number]
         if verb is not None and category >= 0 and is_class:
             done[image].append((human, Interaction(verb, objects[category])))
-    # The actions of each object, in an order that does not depend on the annotations.
+    # The actions of each object, in an order independent of the annotations.
     annotated = {each for of_image in done.values() for _, each in of_image}
     pool: dict[str, list[Interaction]] = defaultdict(list)
     for each in dict.fromkeys(interactions_of(vocabulary)) or sorted(annotated):
@@ -138,13 +139,13 @@ def _people(
     margin = annotations.vocabulary.protocol.margin
     people = distinct_people(boxes, margin)
     reached = same_person(people, boxes, margin)
-    # A triplet is right for one person, but no candidate for anybody whose box it overlaps.
+    # A triplet is right for one person, but is not a candidate for anybody whose box it overlaps.
     owner = reached.argmax(axis=0).tolist()
     for number, (person, on) in enumerate(zip(people.tolist(), reached.tolist(), strict=True)):
         own = [each for (_, each), which in zip(done, owner, strict=True) if which == number]
         also = [each for (_, each), reaches in zip(done, on, strict=True) if reaches]
-        # Options name categories, so "no interaction" with one object could not be told from an
-        # interaction with another object of the category.
+        # Options name categories, so "no interaction" with one object could not be distinguished
+        # from an interaction with another object of that category.
         used = {each.object for each in own if each.verb != NO_INTERACTION}
         right = [each for each in own if each.verb != NO_INTERACTION or each.object not in used]
         yield _target(image, pool, right, also, number, tuple(person))

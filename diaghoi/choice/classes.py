@@ -1,11 +1,11 @@
 """Map options to HOI classes, and choose the classes that count for Macro-F1.
 
 Options are written ``ride a/an bicycle``; on SWIG-HOI they are verbs between two people. As in the
-published scorer, spaces in verbs and objects become underscores, every option with
-``no_interaction`` is the class of its object, and Macro-F1 runs only over the classes of the
-benchmark: the 600 of HICO-DET, on V-COCO also its own actions with any object, on SWIG-HOI its
-verbs. The published files contain some further options (``work on a/an laptotp``), which count in
-the other numbers.
+published scorer, spaces in verbs and objects become underscores, each option with
+``no_interaction`` is the class of its object, and Macro-F1 runs only over the benchmark's classes:
+the 600 of HICO-DET, on V-COCO also its actions with any object, on SWIG-HOI its verbs. The
+published files contain a few other options (``work on a/an laptotp``), which count in the other
+numbers.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ class Interaction(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Both for display: ``ride bicycle``."""
+        """Verb and object for display: ``ride bicycle``."""
         return f"{self.verb} {self.object}".strip().replace("_", " ")
 
 
 def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
-    """Parse the text of an option; an option without an object gets the object ``alone``."""
+    """Parse an option's text; an option without an object gets the object ``alone``."""
     verb_text, article, object_text = option.partition(ARTICLE)
     verb = verb_text.replace(" ", "_")
     if not article:
         return Interaction(verb, alone)
-    # Written "no_interaction", "no_interaction with" and "no interaction with" in one file.
+    # One file has "no_interaction", "no_interaction with" and "no interaction with".
     if NO_INTERACTION in verb:
         verb = NO_INTERACTION
     return Interaction(verb, object_text.replace(" ", "_"))
 
 
 def option_text(interaction: Interaction) -> str:
-    """Write an interaction as the published questions do: ``ride a/an bicycle``."""
+    """Format an interaction as in the published questions: ``ride a/an bicycle``."""
     verb, thing = interaction
     return f"{verb} with{ARTICLE}{thing}" if verb == NO_INTERACTION else f"{verb}{ARTICLE}{thing}"
 
 
 @lru_cache(maxsize=1 << 16)
 def normalised(interaction: Interaction) -> Interaction:
-    """Return an interaction in lower case and without surplus underscores, so that typos match."""
+    """Return an interaction in lower case and without extra underscores, so that typos match."""
     verb, thing = ("_".join(filter(None, part.lower().split("_"))) for part in interaction)
     return Interaction(verb, thing)
 
@@ -76,7 +76,7 @@ def classes_of(vocabulary: Vocabulary | None) -> frozenset[Interaction] | None:
 
 
 def interactions_of(vocabulary: Vocabulary) -> Iterable[Interaction]:
-    """Name the classes of a vocabulary that have one fixed object."""
+    """List the classes of a vocabulary that have one fixed object."""
     names = object_names(vocabulary)
     for category, verb in zip(vocabulary.class_object, vocabulary.class_verb, strict=True):
         if category >= 0:
@@ -84,7 +84,7 @@ def interactions_of(vocabulary: Vocabulary) -> Iterable[Interaction]:
 
 
 def object_names(vocabulary: Vocabulary) -> list[str]:
-    """Return the names of objects as questions write them."""
+    """Return object names as in questions."""
     return [name.replace(" ", "_") for name in vocabulary.objects]
 
 
@@ -98,10 +98,10 @@ def time_sensitive_classes() -> frozenset[Interaction]:
 
 
 def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
-    """Find classes that a still picture cannot distinguish, spelled as by :func:`normalised`.
+    """Find classes that a still picture cannot distinguish, spelled as in :func:`normalised`.
 
-    The relation is symmetric, whichever of two counterparts the list has: ``throw frisbee`` is
-    found for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.
+    The relation is symmetric, whichever of two counterparts is listed: ``throw frisbee`` is found
+    for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.
     """
     table = _counterparts()[1]
     return {other for each in annotated for other in table.get(normalised(each), ())}
@@ -109,7 +109,7 @@ def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
 
 @cache
 def _counterparts() -> tuple[list[Interaction], dict[Interaction, set[Interaction]]]:
-    """List the time-sensitive classes, and the counterparts of these and of their counterparts."""
+    """List the time-sensitive classes, with counterparts and the counterparts of these."""
     listed: list[Interaction] = []
     table: dict[Interaction, set[Interaction]] = {}
     for row in facts("hico_det_time_sensitive.csv"):

@@ -1,7 +1,7 @@
-"""Language models and detectors side by side, in the layout of the paper, and tests of two models.
+"""Comparison of language models and detectors in the paper's layout, and tests of two models.
 
-Tables 1 to 4 of paper 002: four metrics, each for single- and multi-person questions and overall,
-with the models in groups.
+Tables 1 to 4 of paper 002: four metrics, each for single-person questions, multi-person questions
+and overall, with grouped models.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def compare_choices(
     Raises
     ------
     InputError
-        If the questions are not the same.
+        If the questions differ.
     """
     _check_same((first, second))
     one, other = first.counts, second.counts
@@ -87,7 +87,7 @@ def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
 def compare_choices_table(
     evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
 ) -> Comparison:
-    """Compare the metrics of models side by side; each model may have a group, such as "VLM".
+    """Compare the metrics of models; each model may have a group, such as "VLM".
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
         [of.get(part, of)[metric] for metric in METRICS for part in parts]
         for of in (each.metrics for each in evaluations)
     ]
-    # Settings for the triplets of detectors that count.
+    # Settings for the triplets that count as a detector's answers.
     ways = dict.fromkeys(
         f"{each.answers.how}, {each.answers.where}".removesuffix(", ")
         for each in evaluations
@@ -161,7 +161,7 @@ def _table(
     values: Sequence[Sequence[float | None]],
     models: Sequence[StudyModel],
 ) -> Table:
-    """Build a table: models in the order of the groups, the best of each column in bold."""
+    """Create a table: models in group order, the best of each column in bold."""
     rows = model_rows(models, columns, [[Cell(value=value) for value in row] for row in values])
     groups: dict[str, list[Row]] = {}
     for row, model in zip(rows, models, strict=True):

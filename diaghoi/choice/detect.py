@@ -1,17 +1,17 @@
-"""Answer questions by a detector: its best triplets on the person in question.
+"""Answer questions with a detector: its best triplets on the person in question.
 
 As in the published script of the paper (002), the five best triplets of an image count, including
-ties with the fifth. Triplets whose human box reaches IoU 0.5 with the box of the question answer
-it: options that name one of their classes are picked. The paper (section 3.1) takes "top-5
-predictions for each question", which can also mean the five best on the person; that is an option
+ties with the fifth. Triplets whose human box reaches IoU 0.5 with the question's box answer it:
+options that name one of their classes are picked. The paper (section 3.1) uses "top-5 predictions
+for each question", which can also mean the five best on the person; this is an option
 (``top_question``). Questions without boxes (setting 1) are about the whole image. A detector finds
-people itself, so settings 2 and 3 are the same for it.
+people itself, so settings 2 and 3 are equivalent.
 
-There are two small differences from the published script. It requires IoU > 0.5 of continuous
-boxes, this package >= 0.5 under the convention of the data set, with one-based boxes on HICO-DET.
-And it counts an option that two triplets name twice: a wrong one as two errors, a right one as no
-exact match. On SWIG-HOI the script compares only verbs; here the object must also be a person,
-which the questions are about.
+Two details differ from the published script. The script requires IoU > 0.5 of continuous boxes,
+this package >= 0.5 under the convention of the data set, with one-based boxes on HICO-DET. The
+script also counts an option twice if two triplets name it: a wrong one as two errors, a right one
+as no exact match. On SWIG-HOI, the script compares only verbs; here the object must also be a
+person, because the questions are about people.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[Match, ...] = get_args(Match)
-# Boxes that triplets have to match: none, the first, or both.
+# Boxes that triplets must match: none, the first, or both.
 ROLES: tuple[Literal["human", "object"], ...] = ("human", "object")
 WHERE: dict[Match, str] = {
     "scene": "anywhere in the image",
@@ -50,16 +50,16 @@ WAYS: dict[Way, str] = {
     "threshold": "triplets with a score >= {:g}",
     "top_all": "top {:,} triplets of the test set",
 }
-"""Ways to select triplets, with their descriptions."""
+"""Ways to select triplets, with descriptions."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Rule for the triplets that count as answers, by default that of the published script.
+    """Rule for the triplets that count as answers; the default is that of the published script.
 
-    The best ``number`` triplets of the image (``top``), of those on the boxes of the question
-    (``top_question``), or of the whole prediction file (``top_all``), including ties with the last;
-    or all with at least the score ``number`` (``threshold``).
+    The best ``number`` triplets in the image (``top``), on the boxes of the question
+    (``top_question``), or in the whole prediction file (``top_all``), including ties with the last;
+    or all with a score of at least ``number`` (``threshold``).
     """
 
     way: Way = "top"
@@ -73,7 +73,7 @@ class Selection:
 
     @property
     def description(self) -> str:
-        """The choice for display: ``top 5 triplets of each image``."""
+        """Description of the rule: ``top 5 triplets of each image``."""
         return WAYS[self.way].format(self.number)
 
 
@@ -85,7 +85,7 @@ def detected_answers(
     match: Match | None = None,
     label: str = "",
 ) -> Answers:
-    """Answer questions with the predictions of a detector.
+    """Answer questions with a detector's predictions.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def detected_answers(
         Rule for the triplets that count; by default the five best of each image.
     match : {"scene", "person", "pair"}, optional
         Whether triplets count anywhere, on the person, or on both boxes of the question; by default
-        on the person if questions have the box.
+        on the person if questions have that box.
     label : str
         Name of the detector.
 
@@ -113,7 +113,7 @@ def detected_answers(
             "its triplets is better than another; give one with scores"
         )
     selection, match = selection or Selection(), match_of(questions, match)
-    # The row of the predicted image that each question is about, -1 for none.
+    # Row of the predicted image of each question, -1 for none.
     rows = questions.rows_of(predictions)
     row = np.array([rows.get(each.image, -1) for each in questions.questions], dtype=np.int64)
     question, triplet = expand(*runs(predictions.triplet_image, row))
@@ -136,7 +136,7 @@ def detected_answers(
 
 
 def match_of(questions: Questions, match: str | None) -> Match:
-    """Choose where triplets count, and check that the questions have the boxes for it."""
+    """Choose where triplets count, and check that the questions have the required boxes."""
     if match is None:
         return "person" if any(each.human for each in questions.questions) else "scene"
     if match not in MATCHES:
@@ -153,7 +153,7 @@ def match_of(questions: Questions, match: str | None) -> Match:
 def _reached(
     predictions: Scenes, questions: Questions, match: Match, question: IntArray, triplet: IntArray
 ) -> BoolArray:
-    """Mask of the triplets that lie on the boxes of the question."""
+    """Return a mask of the triplets that lie on the boxes of the question."""
     on = np.ones(len(question), dtype=bool)
     protocol = questions.protocol(predictions.vocabulary)
     pair = predictions.triplet_pair[triplet]
@@ -169,7 +169,7 @@ def _reached(
 def _selected(
     predictions: Scenes, selection: Selection, question: IntArray, triplet: IntArray
 ) -> BoolArray:
-    """Mask of the triplets that count as answers."""
+    """Return a mask of the triplets that count as answers."""
     scores, number = predictions.scores, selection.number
     if selection.way == "threshold":
         return np.asarray(scores[triplet] >= number)
@@ -181,8 +181,8 @@ def _selected(
 
 
 def _best(group: IntArray, score: FloatArray, top: float) -> BoolArray:
-    """Mark the ``top`` highest scores of each group, including ties with the last."""
-    # Scores that are not numbers come last.
+    """Return a mask of the ``top`` highest scores per group, including ties with the last."""
+    # NaN scores come last.
     order = np.lexsort((-score, group))
     last = order[place_in_group(group[order]) == top - 1]
     least = np.full(group.max(initial=0) + 1, -np.inf)
@@ -200,14 +200,14 @@ def _picked(
             f"{predictions.source}: the predictions do not say what the objects are, and options "
             "name them; give predictions in a format that has object categories"
         )
-    # Question and class become one number, so that all options are looked up at once.
+    # Question and class are encoded as one number, so that all options are looked up at once.
     codes: dict[Interaction, int] = {}
     rows: list[tuple[int, int, str]] = []
     for place, each in enumerate(questions.questions):
         for option in each.options:
             name = normalised(questions.interaction_of(option))
             rows.append((place, codes.setdefault(name, len(codes)), option))
-    # The last row is for unknown objects, which have the index -1.
+    # The last row is for unknown objects, with index -1.
     objects = object_names(vocabulary)
     table = np.full((len(objects) + 1, len(vocabulary.verbs)), -1, dtype=np.int64)
     for number, verb in enumerate(verb_names(vocabulary)):
@@ -226,7 +226,7 @@ def _picked(
 def _notes(
     predictions: Scenes, questions: Questions, match: Match, row: IntArray, met: int
 ) -> Iterator[str]:
-    """Report questions without predictions, one sentence each."""
+    """List notes on questions without predictions, one sentence each."""
     missing = [questions.questions[place].image for place in np.flatnonzero(row < 0).tolist()]
     if missing:
         yield (

@@ -1,20 +1,21 @@
 """Instance-F1, Macro-F1, Micro-F1 and exact match of answers (paper 002, section 2.3).
 
-A question is a set of right options and an answer a set of picked ones: an option that a question
-lists twice is one. As in the published scorer (equations 1 to 4):
+A question is a set of right options and an answer a set of picked options: an option listed twice
+counts once. As in the published scorer (equations 1 to 4):
 
 - Instance-F1 is the mean over questions of the F1 of picked and right options; if nothing is right,
   it is 1 for an empty answer and 0 for any other.
 - An option in both lists of a question counts as right.
-- Macro-F1 is the mean over the classes (:mod:`diaghoi.choice.classes`) that are right in some
+- Macro-F1 is the mean over the classes (:mod:`diaghoi.choice.classes`) that are right in any
   question or were picked.
 - An exact match needs at least one picked option: a question without right options has none. The
-  published script divides the exact matches by images, which exceeds their share if images have
-  several questions; ``exact_match`` divides by questions, as equation 4 does, and
-  ``exact_match_published`` by images.
+  published script divides the number of exact matches by the number of images, which overestimates
+  their share if images have several questions; ``exact_match`` divides by questions, as in equation
+  4, and ``exact_match_published`` by images.
 
-Everything is a sum over images, so that resamples of the images do not read the answers again.
-Images are resampled, as for detectors, because the questions on one image are not independent.
+All metrics derive from sums over images, so resamples of the images need not process the answers
+again. As for detectors, images are resampled, because the questions on one image are not
+independent.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ if TYPE_CHECKING:
 METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
 SUBSETS = ("single", "multi")
 OF_CLASSES = ("class", "verb", "object", "right", "picked", "hit", "f1")
-"""Names and counts of a class behind Macro-F1, and its F1."""
+"""Keys of a class in Macro-F1: names, counts and F1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
-    """Counts of answers, from which all metrics follow.
+    """Counts of answers, from which all metrics are computed.
 
     Parameters
     ----------
     images, image : int, (Q,) int array
         Number of images N, and the image of each question.
     options : (3, Q) int array
-        Number of options of each question that are right, that are picked, and that are both.
+        Number of right options of each question, of picked options, and of both.
     classes : tuple of Interaction
-        The K classes of Macro-F1 that any option names.
+        The K classes of Macro-F1 named by any option.
     rows : (4, R) int array
-        Question, class, and right and picked flags of each option that is right or picked and
-        counts for Macro-F1.
+        Question, class, and flags (right, picked) of each option that is right or picked and counts
+        for Macro-F1.
     """
 
     images: int
@@ -72,12 +73,12 @@ class Tally:
 
     @cached_property
     def exact(self) -> BoolArray:
-        """(Q,) whether exactly the right options are picked, and at least one."""
+        """(Q,) mask of the exact matches: at least one option, and exactly the right ones."""
         right, picked, hit = self.options
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 
     def with_images_of(self, other: Tally) -> Tally:
-        """Join the counts of two models on the same questions; images of the other come last."""
+        """Join the counts of two models on the same questions; the other's images come last."""
         rows = other.rows.copy()
         rows[0] += len(self.image)
         return replace(
@@ -103,7 +104,7 @@ class Tally:
         """
         sums = self._by_image @ weights
         questions, instance, exact, right, picked, hit = sums
-        # Images without questions are not in the denominator of the published script.
+        # The published script's denominator excludes images without questions.
         present = weights[np.unique(self.image)].sum(axis=0)
         hits, either = self._by_class
         f1 = ratios(2.0 * (hits @ weights), either @ weights)
@@ -122,7 +123,7 @@ class Tally:
 
     @cached_property
     def _by_image(self) -> csr_array:
-        """(6, N) sums of the questions of each image."""
+        """Return (6, N) sums over the questions of each image."""
         from scipy.sparse import csr_array
 
         rows = np.stack([np.ones(len(self.image)), self.instance, self.exact, *self.options])
@@ -131,7 +132,7 @@ class Tally:
 
     @cached_property
     def _by_class(self) -> tuple[csr_array, csr_array]:
-        """Count by class and image, (K, N): right picks, and right options plus picks."""
+        """Count right picks, and right options plus picks, by class and image, (K, N)."""
         from scipy.sparse import csr_array
 
         question, label, right, picked = self.rows
@@ -140,7 +141,7 @@ class Tally:
         return csr_array((hits, place), shape=shape), csr_array((either, place), shape=shape)
 
     def class_rows(self) -> list[dict[str, Any]]:
-        """List the classes behind Macro-F1 with their counts and F1."""
+        """List the classes of Macro-F1 with counts and F1."""
         _, label, right, picked = self.rows
         counts = [
             np.bincount(label[mask > 0], minlength=len(self.classes)).tolist()
@@ -163,7 +164,7 @@ def tally(answers: Answers) -> Tally:
     for place, (question, answer) in enumerate(answers.pairs):
         right, picked = set(question.right), set(answer.picked)
         counts.append((len(right), len(picked), len(right & picked)))
-        # An option that is listed twice counts once.
+        # An option listed twice counts once.
         for option in dict.fromkeys(question.options):
             named = questions.interaction_of(option)
             if questions.classes is None or named in questions.classes:
@@ -180,7 +181,7 @@ def tally(answers: Answers) -> Tally:
 
 
 def scores(counts: Tally, images: BoolArray | None = None) -> dict[str, Any]:
-    """Compute the metrics on some (N,) images as plain Python values, None if undefined."""
+    """Compute the metrics on a mask, (N,), of images as plain Python values, None if undefined."""
     mask = np.ones(counts.images, dtype=bool) if images is None else images
     values = counts.metrics(mask.astype(np.int32)[:, None])
     asked = counts.image[mask[counts.image]]
@@ -193,9 +194,9 @@ def scores(counts: Tally, images: BoolArray | None = None) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceEvaluation:
-    """The metrics of one model, with remarks on the numbers for their reader.
+    """Metrics of one model, with remarks on the numbers.
 
-    Parts are (N,) masks of the images that are ``single`` and ``multi``, where that is known.
+    Parts are (N,) masks of the ``single`` and ``multi`` images, if known.
     """
 
     answers: Answers
@@ -234,7 +235,8 @@ def evaluate_answers(
     answers : Answers
         From :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
     people : mapping of bool, optional
-        Whether an image is multi-person; by default single and multi-person are not reported.
+        Whether each image is multi-person; by default, results do not distinguish single and
+        multi-person images.
     notes : tuple of str
         Further remarks.
     """
@@ -259,8 +261,8 @@ def choice_bootstrap(
 ) -> Bootstrap:
     """Compute intervals of all metrics of a model: centred quantiles over resampled images.
 
-    The keys are the paths of the metrics in the JSON: ``instance_f1``, ``single.instance_f1``. The
-    settings and errors are those of :func:`diaghoi.statistics.bootstrap.bootstrap_of`.
+    Keys are the paths of metrics in the JSON: ``instance_f1``, ``single.instance_f1``. The settings
+    and errors are those of :func:`diaghoi.statistics.bootstrap.bootstrap_of`.
     """
 
     def metrics(weights: IntArray) -> dict[str, FloatArray]:

@@ -1,8 +1,8 @@
-"""Judge whether candidates are consistent with a picture.
+"""Judges of whether candidates are consistent with a picture.
 
-Section 2.2 of the paper (002), where all judges are language models that see the picture
-(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, from people or from a
-model that was asked elsewhere, or ignore the picture.
+In section 2.2 of the paper (002), all judges are language models that see the picture
+(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, by people or by a model
+asked elsewhere, or a rule that ignores the picture.
 
 The file is CSV with a header, or JSON lines, one verdict each::
 
@@ -10,10 +10,10 @@ The file is CSV with a header, or JSON lines, one verdict each::
     HICO_test2015_00000001.jpg,0,ride,bicycle,negative
 
 ``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
-person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
-benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it. A
-verdict without a person applies to the image, and to its people without verdicts of their own. An
-empty cell is no verdict, and further columns are ignored.
+person is a number, counted from 0 from the left as in a benchmark's ``verdicts.csv``, or a box x1,
+y1, x2, y2 (space-separated in CSV) as in the annotations. A verdict without a person applies to the
+image, and to its people without separate verdicts. An empty cell is no verdict, and other columns
+are ignored.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Name for tables and files."""
+        """Name in tables and files."""
 
     @property
     def sees_pictures(self) -> bool:
@@ -71,7 +71,7 @@ class Judge(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks for readers of the benchmark, complete after judging."""
+        """Remarks on the benchmark, complete after judging."""
 
     def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
         """Return the verdicts on the candidates of each target."""
@@ -81,7 +81,7 @@ class Judge(Protocol):
 class RuleJudge:
     """Judge that applies a rule.
 
-    The rule is a function of target and candidate, and returns None if it cannot say.
+    The rule is a function of target and candidate, which returns None if it cannot decide.
     """
 
     name: str
@@ -102,10 +102,10 @@ class RuleJudge:
 
 
 def time_sensitive_judge() -> RuleJudge:
-    """Make a judge that calls all 68 classes of appendix A consistent with any picture.
+    """Create a judge that calls all 68 classes of appendix A consistent with any picture.
 
     Counterparts of annotated classes are never candidates. This judge also rules out classes whose
-    counterpart is not annotated or not a class: ``open`` of a refrigerator.
+    counterpart is not annotated or not a class, such as ``open refrigerator``.
     """
     listed = time_sensitive_classes()
     return RuleJudge(name=TIME_SENSITIVE, rule=lambda target, each: normalised(each) in listed)
@@ -114,10 +114,10 @@ def time_sensitive_judge() -> RuleJudge:
 def similarity_judge(
     table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
 ) -> RuleJudge:
-    """Make a judge that calls candidates consistent that mean nearly the same as an annotated one.
+    """Create a judge that calls candidates consistent if they nearly mean an annotated one.
 
     The table compares verbs, and is fitted to the verbs of the images. The threshold is the
-    similarity in [0, 1] from which two actions on the same object can be the same.
+    similarity in [0, 1] from which two actions on the same object may be the same.
     """
     targets = [each for image in image_targets for each in (image.scene, *image.people)]
     named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
@@ -133,7 +133,7 @@ def similarity_judge(
         )
 
     def near(target: Target, candidate: Interaction) -> bool | None:
-        """Whether a candidate is near something annotated; "no interaction" never is."""
+        """Check whether a candidate is near an annotated interaction; "no interaction" never is."""
         if candidate.verb in missing:
             return None
         done = [
@@ -153,14 +153,14 @@ def similarity_judge(
 def file_judge(
     path: Path, image_targets: Sequence[ImageTargets], vocabulary: Vocabulary
 ) -> RuleJudge:
-    """Make a judge that gives the verdicts of a file, and none on the rest.
+    """Create a judge that returns the verdicts of a file, and none on other candidates.
 
     The parameters are those of :func:`read_judges`.
 
     Raises
     ------
     InputError
-        If the file is of another kind, a row cannot be understood, or two rows contradict each
+        If the file is of another kind, a row cannot be interpreted, or two rows contradict each
         other; the message names file and line.
     """
     annotated = {each for image in image_targets for each in image.scene.annotated}
@@ -194,7 +194,7 @@ def file_judge(
 
     def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)
-        # A verdict on the person comes before one on the image.
+        # A verdict on the person takes precedence over one on the image.
         on_image = verdicts.get((target.image, None, name), (None, ""))
         return verdicts.get((target.image, target.person, name), on_image)[0]
 
@@ -249,7 +249,7 @@ def _plain(interaction: Interaction) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows, each with its place."""
+    """Yield the rows, each with its location."""
     content = load_if_json(path)
     if content is not None:
         yield from json_rows(content)
@@ -272,13 +272,13 @@ def _verdict(where: str, row: Mapping[str, Any]) -> bool | None:
 
 
 def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
-    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by their text."""
+    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by text."""
     models = [text for text in texts if "://" in text.split(",")[0]]
     return dict(zip(models, read_endpoints(models, OPTION), strict=True))
 
 
 def judge_files(texts: Sequence[str], models: Collection[str]) -> list[Path]:
-    """List the files that judges are read from, beside the models."""
+    """List the files of judges, without models."""
     return [
         _similarity(text)[0] if text.startswith(SIMILARITY) else Path(text)
         for text in texts
@@ -292,17 +292,17 @@ def read_judges(
     vocabulary: Vocabulary,
     models: Mapping[str, Judge],
 ) -> list[Judge]:
-    """Make judges from their names on the command line.
+    """Create judges from their names on the command line.
 
     Parameters
     ----------
     texts : sequence of str
-        ``time-sensitive``, ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``, the address of a
+        ``time-sensitive``, ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``, the URL of a
         model, or a file of verdicts.
     image_targets, vocabulary : sequence of ImageTargets, Vocabulary
-        The images that they judge, and the data set.
+        The images to judge, and the data set.
     models : mapping of str to Judge
-        The judges that are models, by their text.
+        The judges that are models, by text.
 
     Raises
     ------
@@ -334,7 +334,7 @@ def read_judges(
 
 def _similarity(text: str) -> tuple[Path, float]:
     """Read ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``."""
-    # A file name may contain commas: only a number after the last comma is a threshold.
+    # A file name may contain commas, so only a number after the last comma is a threshold.
     name, comma, number = text.removeprefix(SIMILARITY).rpartition(",")
     threshold = as_number(number) if comma else None
     if threshold is None:

@@ -1,11 +1,10 @@
-"""A vision-language model that sees the pictures: a judge of candidates, and of people.
+"""A vision-language model that sees the pictures, as a judge of candidates and of people.
 
-Section 2.2 of the paper (002), which does not publish its prompts. Here a model gets the picture,
-the box of the person if the question has one, and the annotations, and judges whether each
-candidate is consistent with the picture. In section 2.3, images with several annotated people are
-multi-person, and a model is asked about images with one person; the paper does not print its
-question. Answers are saved one by one as they arrive, so that an interrupted run continues where it
-stopped.
+The paper (002, section 2.2) does not publish its prompts. Here a model gets the picture, the box of
+the person if the question has one, and the annotations, and judges whether each candidate is
+consistent with the picture. In section 2.3, images with several annotated people are multi-person,
+and a model is asked about images with one person; the paper does not print the question. Answers
+are stored individually as they arrive, so an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from diaghoi.formats import pictures
 from diaghoi.language.answers import AnswerStore, ask_until_read, read_numbered, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1
-"""Version of the wording, which changes with it, so that saved answers to another wording are not
-reused.
+"""Version of the wording; saved answers to another version are not reused.
 """
 JUDGED, COUNTED = "interaction", "people"
 """Kinds of questions in the store."""
@@ -54,9 +52,9 @@ _YES_OR_NO = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
 def judge_text(
     target: Target, candidates: Sequence[Interaction], frame: pictures.Frame, *, again: bool = False
 ) -> str:
-    """Write the question about some candidates, which are numbered from 1.
+    """Write the question about some candidates, numbered from 1.
 
-    On request the question says that the last reply could not be read.
+    On request, the question states that the last reply could not be read.
     """
     who = "anybody in the picture" if target.box is None else "this person"
     lines = [_TASK.format(who=who)]
@@ -76,7 +74,7 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which candidates a reply calls consistent; None if the reply does not say."""
+    """Parse which candidates a reply calls consistent; None where the reply does not say."""
     return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 
@@ -90,9 +88,9 @@ class ModelJudge(pictures.PictureAsker):
         Store of its answers. The other parameters are those of
         :class:`diaghoi.formats.pictures.PictureAsker`, and:
     asks : int
-        Number of times to ask about candidates while replies are unreadable.
+        Maximum number of times to ask about candidates if replies are unreadable.
     notes : tuple of str
-        Pictures that could not be sent, and candidates without a verdict; filled in by a run.
+        Pictures that could not be sent, and candidates without a verdict; set by a run.
     """
 
     store: AnswerStore
@@ -107,7 +105,7 @@ class ModelJudge(pictures.PictureAsker):
         return self.model
 
     def left(self, asked: Sequence[Target]) -> list[Target]:
-        """Return the targets with unanswered candidates, and only these candidates."""
+        """Return the targets with unanswered candidates, restricted to these candidates."""
         known = self.store.answers(self.name)
         left = []
         for target in asked:
@@ -116,7 +114,7 @@ class ModelJudge(pictures.PictureAsker):
         return left
 
     def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        """Return the verdicts on the candidates of each target; answers so far stay saved."""
+        """Return the verdicts on the candidates of each target; answers so far remain stored."""
         left = self.left(asked)
         before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
         self.progress(before - after)
@@ -149,7 +147,7 @@ class ModelJudge(pictures.PictureAsker):
         return verdicts
 
     def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
-        """Ask about one target until all replies are readable; save each answer as it arrives."""
+        """Ask about one target until all replies are readable; store each answer as it arrives."""
         target: Target = group.questions[0]
         ask_until_read(
             self.client,
@@ -168,19 +166,19 @@ class ModelJudge(pictures.PictureAsker):
 class PeopleCounter(pictures.PictureAsker):
     """Runner that asks a model whether images with one annotated person show more people.
 
-    Answers are saved in the store.
+    The store keeps the answers.
     """
 
     store: AnswerStore
 
     def left(self, image_targets: Sequence[ImageTargets]) -> list[str]:
-        """List the images that need an answer of the model."""
+        """List the images that need an answer from the model."""
         known = self.store.answers(self.model)
         names = (each.image for each in image_targets if not each.multi_person)
         return [name for name in names if _counted(name) not in known]
 
     def check(self, benchmark: ChoiceBenchmark) -> ChoiceBenchmark:
-        """Return a benchmark in which images that show more people are multi-person.
+        """Return a benchmark in which images that show several people are multi-person.
 
         Images without a valid answer remain as annotated, and are named in the notes.
         """
@@ -227,5 +225,5 @@ def _counted(image: str) -> str:
 
 
 def _key(*identity: object) -> str:
-    """Identify a question by all that its answer depends on: 32 hexadecimal digits."""
+    """Identify a question by everything that affects its answer: 32 hexadecimal digits."""
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]

@@ -1,9 +1,9 @@
 """People in images: whether there are several, and where a detector finds them.
 
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
-model about the others, because annotations do not mark everybody. Its findings are not published.
-Give them in a file, or use only the annotations: all annotated people count, including people who
-are acted upon.
+model about the others, because annotations do not include everybody. Its results are not published.
+They can be given in a file, or only the annotations are used: all annotated people count, including
+those who are acted upon.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from diaghoi.formats.checks import shown
 from diaghoi.formats.locations import content_hash
 
 WORDS = {"single": False, "multi": True}
-# Longer numbers of people are mistakes.
+# Larger numbers of people are mistakes.
 _NUMBER = re.compile(r"0*[1-9]\d{0,8}")
 SAME_PERSON = 0.5
-"""IoU from which two boxes are one person: people are boxed again for each interaction."""
+"""IoU from which two boxes are one person: annotators redraw people for each interaction."""
 SURE = 0.5
-"""Boxes of a detector count from this score, as in the published scripts."""
+"""Lowest score at which a detector's boxes count, as in the published scripts."""
 
 
 def read_people(
@@ -59,9 +59,9 @@ def read_people(
     Returns
     -------
     multi_person : dict of bool
-        Entries by image, without images that the file does not list.
+        Entries by image, for the images listed in the file.
     notes : tuple of str
-        Source, and the images that are not listed.
+        Source, and images that are not listed.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _listed(path: Path) -> list[tuple[str, Any]] | None:
     try:
         lines = ordinary(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        return None  # reported by the reader of annotations, which also knows folders
+        return None  # reported by the annotation reader, which also handles folders
     cells = (line.replace("\t", ",").split(",") for line in lines if line.strip())
     rows = [[cell.strip() for cell in row] for row in cells]
     if not rows or any(len(row) != 2 for row in rows):
@@ -132,7 +132,7 @@ def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, 
 
 
 def shows_several_people(annotations: Scenes, image: int) -> bool:
-    """Whether an image has more than one annotated person, including people who are acted upon."""
+    """Check whether an image has several annotated people, including those who are acted upon."""
     rows = slice(*annotations.bounds["box"][image : image + 2].tolist())
     people = annotations.box_label[rows] == annotations.vocabulary.person
     boxes = np.unique(annotations.box_xyxy[rows][people], axis=0)
@@ -140,7 +140,7 @@ def shows_several_people(annotations: Scenes, image: int) -> bool:
 
 
 def distinct_people(boxes: FloatArray, margin: float) -> FloatArray:
-    """(N, 4) one box per person, by left edge."""
+    """Return one box per person, (N, 4), by left edge."""
     ordered = np.array(sorted({tuple(box) for box in boxes.tolist()})).reshape(-1, 4)
     same = same_person(ordered, ordered, margin)
     kept: list[int] = []
@@ -151,7 +151,7 @@ def distinct_people(boxes: FloatArray, margin: float) -> FloatArray:
 
 
 def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArray:
-    """Mark the boxes of each person, (N, B); boxes without area match if they are equal."""
+    """Return a mask, (N, B), of each person's boxes; boxes without area match if equal."""
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
     same = (box_iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
     return np.asarray(same.reshape(len(people), len(boxes)))
@@ -159,9 +159,9 @@ def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArr
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Detections:
-    """The people whom a detector found: boxes xyxy in pixels counted from zero, by image.
+    """People found by a detector: xyxy boxes in zero-based pixels, by image.
 
-    The name combines the name of the file and the beginning of the hash of its content.
+    The name combines the file name and the start of a hash of its content.
     """
 
     name: str
@@ -170,14 +170,14 @@ class Detections:
 
 
 def read_detections(path: str | PathLike[str], questions: Questions) -> Detections:
-    """Read the people whom a detector found.
+    """Read the people found by a detector.
 
     Parameters
     ----------
     path : path
-        JSON of the form ``{"IMAGE.jpg": [[x1, y1, x2, y2], ...]}``, in pixels counted from zero,
-        with an optional score behind each box; or predictions in any known format, whose boxes of
-        people are used. Boxes with a score below 0.5 are left out.
+        JSON of the form ``{"IMAGE.jpg": [[x1, y1, x2, y2], ...]}``, in zero-based pixels, with an
+        optional score after each box; or predictions in any known format, whose person boxes are
+        used. Boxes with a score below 0.5 are omitted.
     questions : Questions
         Questions on the images.
 
@@ -217,7 +217,7 @@ def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
 
 
 def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
-    """Take the boxes of people, by image."""
+    """Collect the person boxes, by image."""
     check_named(scenes)
     taken = scenes.box_label == scenes.vocabulary.person
     taken[scenes.pair_human] = True
@@ -230,7 +230,7 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:
-    """Find the box with the largest overlap with a person, if it reaches the threshold."""
+    """Find the box that overlaps a person most, if it reaches the threshold."""
     if not boxes:
         return None
     asked = np.full((len(boxes), 4), person, dtype=np.float64)

@@ -1,12 +1,11 @@
 """Write multiple-choice questions for a vision-language model.
 
-The picture, the question in the words of the published scripts (CrossHOI-Bench, paper 002), the
-options behind letters, and the instruction on the format of the answer, in the words of the paper
-(section 3.1); the scripts word that instruction in a slightly different way. Their placeholder
-``<image>`` is left out: the picture is sent beside the text. Questions with fewer than four options
-are filled up with "None", as there. A person is described by the coordinates of the box, not drawn
-into the picture, which is the default of the scripts; here coordinates are whole numbers with a
-stated unit.
+A prompt has the picture, the question in the words of the published scripts (CrossHOI-Bench, paper
+002), the lettered options, and the instruction on the answer format in the words of the paper
+(section 3.1); the scripts word that instruction slightly differently. Their placeholder ``<image>``
+is omitted: the picture is sent along with the text. As there, questions with fewer than four
+options are padded with "None". As is the default of the scripts, a person is described by box
+coordinates rather than drawn into the picture; here coordinates are integers with a stated unit.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from diaghoi.formats.pictures import Frame
 from diaghoi.language.answers import strip_reasoning
 
 VERSION = 3
-"""Changes with the wording, so that answers to another wording are not taken for these."""
+"""Version of the wording; answers to another version are not reused."""
 FEWEST = 4
 ASKED = {
     "pair": (
@@ -40,7 +39,7 @@ ASKED = {
         "best describes the human-human interactions in the image",
     ),
 }
-"""Subject of the question by setting, for options with objects and for verbs between people: the
+"""Subject of the question by setting, for options with objects and for verbs between people, in the
 words of the published scripts.
 """
 
@@ -49,20 +48,21 @@ INSTRUCTION = (
     "the correct answers are (A) and (B), your output must be: A,B. Do NOT include any brackets "
     "or other symbols."
 )
-"""The instruction on the format of the answer, word for word as section 3.1 of the paper prints it:
-a model that gets another one gives other numbers."""
+"""The instruction on the answer format, verbatim from section 3.1 of the paper: with another
+instruction, a model gives other numbers.
+"""
 _NUMBER = r"\s*(-?\d{1,7}(?:\.\d{0,20})?)\s*"
 _BOX = re.compile(rf"[\[(]{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}[\])]")
-# Two corners, as the first models wrote them that were trained to give boxes.
+# Two corners, as in the first models that were trained to output boxes.
 _CORNERS = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]\s*,?\s*[\[(]{_NUMBER},{_NUMBER}[\])]")
 _NOBODY = re.compile(r"\[\s*\]")
 
 
 def shown_order(question: Question, seed: int) -> tuple[str, ...]:
-    """Shuffle the options of a question, and put "None" behind them up to four.
+    """Shuffle the options of a question, and pad them with "None" up to four.
 
-    The order depends only on the seed of the run, the image and the name of the question, not on
-    earlier questions.
+    The order depends only on the run's seed, the image and the question's name, not on earlier
+    questions.
     """
     rng = hashed(json.dumps([seed, question.image, question.name]))
     options = [question.options[place] for place in rng.permutation(len(question.options))]
@@ -81,14 +81,14 @@ def question_text(
     Parameters
     ----------
     options : sequence of str
-        Options in the order shown, at most 26.
+        Options in displayed order, at most 26.
     frame : Frame
-        Coordinates of the picture.
+        Coordinate system of the picture.
     person, object_box : tuple of float, optional
-        Boxes in pixels of the person and the object in question; by default the question is about
+        Pixel boxes of the person and the object in question; by default, the question is about
         everybody in the picture.
     instruction : str
-        Instruction for answering, after the options; by default the paper's.
+        Answer instruction, after the options; by default the paper's.
     """
     about = "scene" if person is None else "person" if object_box is None else "pair"
     lines = [question_words(options, about), "Choices:"]
@@ -103,14 +103,14 @@ def question_text(
             f"an image and two {boxes}bounding boxes:\n- {subject} bbox: {frame.written(person)}\n"
             f"- Object bbox: {frame.written(object_box)}"
         )
-    # The published scripts do not state the unit: they ask one family of models, which reads
+    # The published scripts do not state the unit: they ask one family of models, which expects
     # pixels.
     given += f"\nBoxes are {frame.words}."
     return "\n".join((f"Context: You are given {given}", *lines, instruction))
 
 
 def question_words(options: Sequence[str], about: str) -> str:
-    """Write the question about a "scene", a "person" or a "pair" as the published scripts do."""
+    """Write the question about a "scene", a "person" or a "pair" as in the published scripts."""
     return f"Question: Which of the following {ASKED[about][not _name_objects(options)]}?"
 
 
@@ -119,7 +119,7 @@ def _name_objects(options: Sequence[str]) -> bool:
 
 
 def _worded(option: str) -> str:
-    """Write the options that say "no interaction" all in one way; the files have three."""
+    """Unify the spelling of "no interaction" options; the files have three."""
     if NO_INTERACTION not in option or ARTICLE not in option:
         return option
     named = parse_option(option)
@@ -136,10 +136,10 @@ def people_text(frame: Frame) -> str:
 
 
 def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
-    """Read the boxes with an area in a reply, in pixels.
+    """Parse the boxes with an area in a reply, in pixels.
 
-    Four numbers, or two pairs of numbers, in brackets are a box; reasoning before them is ignored.
-    None if the reply holds no box, and does not say that there is nobody.
+    Four numbers, or two pairs of numbers, in brackets form a box; preceding reasoning is ignored.
+    None if the reply has no box and does not say that there is nobody.
     """
     said = strip_reasoning(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)

@@ -1,4 +1,4 @@
-"""Multiple-choice questions on images, as the benchmark publishes them.
+"""Multiple-choice questions on images, as published by the benchmark.
 
 A JSON object by image: ``{"gt_choices": [...], "wrong_choices": [...], "boxes": {...}}`` for the
 only question of an image, or such objects by name, ``QA_0``, ``QA_1`` and so on (paper 002, section
@@ -35,7 +35,7 @@ RIGHT, WRONG = "gt_choices", "wrong_choices"
 LETTERS = ascii_uppercase
 """Labels of the options shown to a model."""
 MOST_OPTIONS = len(LETTERS)
-# No picture is larger, and larger integers do not fit a float.
+# No picture is larger, and larger integers exceed the precision of a float.
 FARTHEST = 1e300
 Box = tuple[float, float, float, float]
 # Prefixes of image names in known data sets.
@@ -50,9 +50,9 @@ class Question:
     Parameters
     ----------
     image, name : str
-        The image, and the name within the image.
+        The image, and the question's name within the image.
     right, wrong : tuple of str
-        The right options, possibly none or several, and the wrong options.
+        The right options, possibly none, and the wrong options.
     human, object : tuple of float or None
         Boxes of the person and the object in question, as in the file.
     """
@@ -66,7 +66,7 @@ class Question:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """All options, the right ones first."""
+        """All options, right ones first."""
         return self.right + self.wrong
 
     @property
@@ -77,7 +77,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Questions:
-    """The questions of a file, in its order.
+    """The questions of a file, in file order.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Questions:
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
         """Return the protocol for comparing boxes: that of the data set.
 
-        If the data set is unknown, use that of another source, or HICO-DET.
+        If the data set is unknown, it is that of another source, or of HICO-DET.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET
@@ -116,18 +116,18 @@ class Questions:
 
     @cached_property
     def images(self) -> tuple[str, ...]:
-        """Names of the images, in the order of the file."""
+        """Names of the images, in file order."""
         return tuple(dict.fromkeys(question.image for question in self.questions))
 
     @cached_property
     def image_of(self) -> npt.NDArray[np.int64]:
-        """(Q,) number of the image of each question."""
+        """(Q,) index of each question's image."""
         number = {name: place for place, name in enumerate(self.images)}
         return np.array([number[question.image] for question in self.questions], dtype=np.int64)
 
     @cached_property
     def index_of(self) -> dict[tuple[str, str], int]:
-        """Place of each question by image and name."""
+        """Index of each question, by image and name."""
         return {(each.image, each.name): place for place, each in enumerate(self.questions)}
 
     def boxes(self, name: Literal["human", "object"]) -> FloatArray:
@@ -137,7 +137,7 @@ class Questions:
 
     def interaction_of(self, option: str) -> Interaction:
         """Parse the text of an option of these questions."""
-        # In a user's own data set an option may name a verb without an object.
+        # In a user's own data set, an option may name a verb without an object.
         return parse_option(option, alone=PERSON if self.classes is not None else "")
 
     def check_boxes(self, roles: Sequence[str], remedy: str) -> None:
@@ -157,9 +157,9 @@ class Questions:
         return self.of_images(scenes.source, rows)
 
     def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
-        """Return the values that a file has of the images of the questions, by name.
+        """Return a file's values for the images of the questions, by name.
 
-        V-COCO images may be listed by number. Raises an ``InputError`` if there is none.
+        V-COCO images may be listed by number. An ``InputError`` is raised if there is none.
         """
         keys = {name: name if name in values else image_number(name) for name in self.images}
         joined = {name: values[key] for name, key in keys.items() if key in values}
@@ -174,12 +174,12 @@ class Questions:
 
 
 def origin_of(dataset: str) -> int:
-    """Return the number of the first pixel in questions: 1 on HICO-DET, as annotated, else 0."""
+    """Return the pixel origin of questions: 1 on HICO-DET, as annotated, otherwise 0."""
     return 1 if dataset == "hico-det" else 0
 
 
 def shifted(box: Box, shift: float) -> Box:
-    """Move a box to pixels that are counted from another number."""
+    """Shift a box to another pixel origin."""
     x1, y1, x2, y2 = (side + shift for side in box)
     return x1, y1, x2, y2
 
@@ -196,7 +196,7 @@ def check_named(scenes: Scenes) -> None:
 def load_if_json(
     path: str | PathLike[str], starts: tuple[bytes, ...] = (b"[", b"{")
 ) -> Content | None:
-    """Load a file that starts as JSON; None for content that another reader takes or refuses."""
+    """Load a file that starts as JSON; None for content that another reader handles or refuses."""
     try:
         with ordinary(path).open("rb") as stream:
             start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -206,7 +206,7 @@ def load_if_json(
 
 
 def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of JSON lines, of a list or of a single line, each with its place."""
+    """Yield the objects of JSON lines, a list or a single line, each with its location."""
     value = content.value
     rows, lines = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
     for number, row in enumerate(rows):
@@ -218,7 +218,7 @@ def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) -> Any:
-    """Return the value of a key; refuse a row without it, or with one that must not be empty."""
+    """Return the value of a key; refuse a row without it, or with a forbidden empty value."""
     value = row.get(key)
     if key not in row or (not empty and value in (None, "")):
         keys = list(map(str, row))
@@ -246,8 +246,8 @@ def read_questions(
     path : path
         A JSON file as described above.
     dataset : str or Vocabulary, optional
-        Data set of the questions. By default image names decide between HICO-DET and V-COCO;
-        options that are single verbs mean SWIG-HOI, and otherwise the options are the classes.
+        Data set of the questions. By default, image names distinguish HICO-DET and V-COCO; options
+        that are single verbs indicate SWIG-HOI, and otherwise the options are the classes.
 
     Raises
     ------
@@ -293,7 +293,7 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
 
 
 def box_in(where: str, value: Any, *, scored: bool = False) -> tuple[Box, float]:
-    """Read a box in JSON and its optional score, by default 1."""
+    """Read a JSON box and its optional score, by default 1."""
     numbers = value if isinstance(value, list) else []
     right = len(numbers) in (4, 4 + scored) and all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
@@ -309,7 +309,7 @@ def box_in(where: str, value: Any, *, scored: bool = False) -> tuple[Box, float]
 
 
 def _recognised(questions: list[Question]) -> Vocabulary | None:
-    """Recognise the data set by names of images and texts of options."""
+    """Recognise the data set by image names and option texts."""
     for start, name in NAMES.items():
         if all(question.image.startswith(start) for question in questions):
             return vocabulary(name)

@@ -1,19 +1,17 @@
-r"""Parse replies of models: letters, option texts, "none of these", or unreadable.
+r"""Parse model replies: letters, option texts, "none of these", or unreadable.
 
-Models are asked for letters only, but write all sorts of things. Rules, in order of precedence:
+Models are asked for letters only, but write many other things. Rules, in order of precedence:
 
 1. Reasoning in tags (``<think>``) is skipped; if there is an ``<answer>`` or ``\boxed{}``, only the
-last one counts. 2. A reply, or its last line, of nothing but letters (``A, C``, ``(A) (C)``,
-``AC``, ``A and C``),
-   ``none of the above`` or ``all of the above``; numbers count as letters where the reply holds
-   nothing else.
-3. Letters after words that announce an answer: the last of them.
-4. ``none of the above`` and refusals in a sentence.
-5. Letters in prose that are not said to be wrong, then texts of options (``riding the bicycle``).
+last one counts. 2. A reply, or its last line, consisting only of letters (``A, C``, ``(A) (C)``,
+``AC``, ``A and C``), ``none of the above`` or ``all of the above``; numbers count as letters if the
+reply has nothing else. 3. Letters after words that announce an answer; the last announcement
+counts. 4. ``none of the above`` and refusals in a sentence. 5. Letters in prose that are not called
+wrong, then option texts (``riding the bicycle``).
 
-The published scorer splits the reply at commas and takes parts that are exactly a letter, so that
-``(A) (B)``, ``A and C`` and option texts are empty answers there. What cannot be read here is empty
-in both.
+The published scorer splits the reply at commas and keeps parts that are exactly one letter, so
+``(A) (B)``, ``A and C`` and option texts are empty answers there. Replies that cannot be read here
+are empty in both.
 """
 
 from __future__ import annotations
@@ -33,10 +31,9 @@ from diaghoi.language.words import word_set
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
-# Only the beginning and the end of a longer reply are read: a runaway model repeats itself in
-# between.
+# Only the start and the end of a longer reply are read: a runaway model repeats itself in between.
 BEGINNING, ENDING = 2_000, 18_000
-# Kinds of replies without a readable choice: they count as empty, and are listed.
+# Kinds of replies without a readable choice, which count as empty and are listed.
 UNREAD = ("refusal", "empty", "unreadable")
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -46,16 +43,16 @@ _NEGATIONS = word_set(
     "not no never without isn't aren't wasn't doesn't don't neither nor cannot can't"
 )
 ENDINGS = ("ing", "ed", "es", "s")
-# Words allowed between the verb and its object: adjectives, mostly.
+# Words allowed between a verb and its object, mostly adjectives.
 BETWEEN = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedReply:
-    """Ascending positions, from 0, of the options that a reply picks, and the form of the reply.
+    """Ascending indices of the options that a reply picks, and the form of the reply.
 
-    Letters (or numbers), texts of options, or words for "none of them"; other replies have no
-    readable choice and count as empty.
+    Letters (or numbers), option texts, or words for "none of them"; other replies have no readable
+    choice and count as empty.
     """
 
     picked: tuple[int, ...] = ()
@@ -63,14 +60,14 @@ class ParsedReply:
 
 
 def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
-    """Read which options a reply picks; letters beyond the options are skipped.
+    """Parse which options a reply picks; letters beyond the options are skipped.
 
     Parameters
     ----------
     reply : str
-        Any text, as the model wrote it.
+        Any text, as written by the model.
     options : sequence of str
-        The options in the order shown, at most 26.
+        The options in displayed order, at most 26.
     """
     # NFKC can lengthen a text, so it is shortened again afterwards.
     plain = _shortened(unicodedata.normalize("NFKC", _shortened(reply)))
@@ -99,10 +96,10 @@ def _readings(text: str, options: Sequence[str]) -> Iterator[ParsedReply | None]
     yield _bare(lines[-1], count) if lines else None
     runs = list(_runs(text, options))
     announced = [run for run in runs if run.announced and not run.denied]
-    # Models that think aloud announce several times; the last announcement is the answer.
+    # Models that think aloud announce several answers; the last announcement counts.
     yield _picks(announced[-1].places) if announced else None
     yield _bare(lines[0], count) if lines else None
-    # "None of the above" loses against a letter that is affirmed in the same reply.
+    # A letter affirmed in the same reply takes precedence over "none of the above".
     if not any(not run.denied for run in runs):
         yield ParsedReply(how="none") if patterns.NONE.search(text) else None
     if patterns.ALL.search(text):
@@ -118,7 +115,7 @@ def _picks(places: Iterable[int], how: How = "letters") -> ParsedReply | None:
 
 
 def _concluding(text: str) -> str:
-    """Return the part of a reply that holds its answer."""
+    """Return the part of a reply that contains the answer."""
     text = strip_reasoning(text)
     tags = [match.end() for match in patterns.TAG.finditer(text)]
     if tags:
@@ -141,9 +138,9 @@ def _braced(text: str) -> str:
 
 
 def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
-    """Read a text of only letters and filler words; None for any other.
+    """Parse a text of only letters and filler words; None for any other.
 
-    Numbers count as options where the text is the whole reply.
+    Numbers count as options if the text is the whole reply.
     """
     if patterns.VERDICT_SIGNS.search(text):
         return None
@@ -156,7 +153,7 @@ def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
     for token in patterns.TOKEN.findall(text):
         small = token.lower()
         place = ord(small) - ord("a") if len(token) == 1 and small.isascii() else -1
-        # The pronoun, if there are too few options for the letter.
+        # "I" is the pronoun if there are too few options for the letter.
         if token == "I" and count <= place:
             continue
         if 0 <= place < MOST_OPTIONS:
@@ -172,8 +169,8 @@ def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
             if not together:
                 return None
             upper += together
-    # Next to capitals a lower-case "a" is the article, so capitals win over small letters. Numbers
-    # count last: "A, 90 % sure" is about A.
+    # Next to capitals, a lower-case "a" is the article, so capitals take precedence over small
+    # letters. Numbers come last: "A, 90 % sure" means A.
     picked = {place for place in upper or lower or numbers if 0 <= place < count}
     if (every or nothing) and (upper or lower):
         return None if nothing else _all_but(text, picked, count)
@@ -192,7 +189,7 @@ def _all_but(text: str, picked: set[int], count: int) -> ParsedReply | None:
 
 
 def _together(token: str, count: int) -> list[int]:
-    """Read letters written as one token, ``ABD``; none for a word."""
+    """Parse letters written as one token, ``ABD``; none for a word."""
     if not (token.isascii() and token.isupper() and len(set(token)) == len(token)):
         return []
     places = [ord(letter) - ord("A") for letter in token]
@@ -205,7 +202,7 @@ def _spread(match: re.Match[str]) -> str:
 
 
 class _Run(NamedTuple):
-    """Adjacent letters in prose, with flags for being announced as the answer or denied."""
+    """Adjacent letters in prose, with flags for announced and denied ones."""
 
     places: tuple[int, ...]
     announced: bool
@@ -213,7 +210,7 @@ class _Run(NamedTuple):
 
 
 def _runs(text: str, options: Sequence[str]) -> Iterator[_Run]:
-    """Find letters of options in prose."""
+    """Find option letters in prose."""
     marks = [match for match in patterns.LETTER.finditer(text) if _is_letter(match, text, options)]
     groups: list[list[re.Match[str]]] = []
     for mark in marks:
@@ -226,7 +223,8 @@ def _runs(text: str, options: Sequence[str]) -> Iterator[_Run]:
     for number, group in enumerate(groups):
         start, end = group[0].start(), group[-1].end()
         stop = groups[number + 1][0].start() if number + 1 < len(groups) else len(text)
-        # An announcement reaches over commas ("the answer, I think, is A"), a denial does not.
+        # An announcement extends across commas ("the answer, I think, is A"), but a denial does
+        # not.
         before = patterns.CLAUSE.split(text[max(0, start - 60) : start])[-1]
         nearest = patterns.CLAUSE_OR_COMMA.split(text[max(0, start - 60, past) : start])[-1]
         after = text[end : min(stop, end + 60)].lstrip(")]}.:\"' ")
@@ -242,7 +240,7 @@ def _runs(text: str, options: Sequence[str]) -> Iterator[_Run]:
 
 
 def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
-    """Whether a letter is an option: not the article "A", the pronoun "I" or as in "person A"."""
+    """Check whether a letter is an option, not an article, a pronoun, or as in "person A"."""
     letter, after = match[1], text[match.end() : match.end() + 80]
     place = ord(letter) - ord("A")
     if place >= len(options):
@@ -259,19 +257,19 @@ def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
 
 
 def same_text(text: str, option: str) -> bool:
-    """Whether a text is an option and nothing else, up to case, articles and underscores."""
-    # Most replies are letters: a cheap test of length rules them out.
+    """Check whether a text is exactly an option, up to case, articles and underscores."""
+    # Most replies are letters, which a cheap test of length rules out.
     return len(text) >= len(option) // 2 and _spelled(text) == _option(option)
 
 
 def mentioned(text: str, options: Sequence[str], *, at_start: bool = False) -> Iterator[int]:
-    """Find the options whose text is mentioned and not denied, or that a text starts with."""
+    """Find the options that a text mentions without denial, or starts with."""
     clauses = [_stems(clause) for clause in _CLAUSE.split(text.lower().replace("_", " "))]
     for place, option in enumerate(options):
         pattern = _pattern(option)
         for stems in clauses[:1] if at_start else clauses:
             match = (pattern.match if at_start else pattern.search)(stems)
-            # Four words reach back over an auxiliary: "is not shown to be riding".
+            # Four words span an auxiliary: "is not shown to be riding".
             if match and _NEGATIONS.isdisjoint(stems[: match.start()].split()[-4:]):
                 yield place
                 break
@@ -283,7 +281,7 @@ def _option(option: str) -> tuple[str, ...]:
 
 
 def _spelled(text: str) -> tuple[str, ...]:
-    """Words of a text in lower case, without articles."""
+    """Return the lower-case words of a text, without articles."""
     return tuple(
         word for word in _TOKEN.findall(text.lower().replace("_", " ")) if word not in _SKIPPED
     )
@@ -294,14 +292,14 @@ def _stems(text: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Cut off the ending of a word: ``riding`` and ``ride`` give ``rid``."""
+    """Remove the ending of a word: ``riding`` and ``ride`` give ``rid``."""
     if word in _NEGATIONS:
         return word
     for ending in ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 2:
             word = word.removesuffix(ending)
             break
-    # "sitting" gives "sitt", and has to match "sit"; "ll" and "ss" belong to the stem.
+    # "sitting" gives "sitt", which must match "sit"; "ll" and "ss" belong to the stem.
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     if len(word) > 2 and word.endswith("e"):

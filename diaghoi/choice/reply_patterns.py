@@ -1,4 +1,4 @@
-"""Patterns for reading replies of models: announcements of an answer, denials and refusals."""
+"""Patterns for parsing model replies: announcements of an answer, denials and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RANGE = re.compile(r"\b([A-Z]) (?:to|through|thru) ([A-Z])\b")
 ARTICLE = re.compile(
     r"\bA (?=(?:correct|right|possible|valid|good|best|final|single|reasonable)\b)"
 )
-# Words that may accompany the letters in a reply that consists of letters alone.
+# Words that may accompany the letters in a reply of letters alone.
 AROUND = word_set(
     "and or answer answers answer's option options choice choices letter letters is are the these "
     "this those that correct right best final my i i'd i'll would will be choose select selected "
@@ -36,7 +36,7 @@ AROUND = word_set(
 NOTHING = word_set("none nothing neither nor nil n a/n na no zero empty 无")
 NOTHING_SIGNS = ("[]", "{}", "()", "∅", "/")
 NOT_APPLICABLE = re.compile(r"\W*n/a\W*", re.IGNORECASE)
-# Words and signs that judge options one by one instead of choosing some: "A ✓ B ✗".
+# Words and signs that judge each option instead of choosing some: "A ✓ B ✗".
 VERDICTS = frozenset(("yes", "true"))
 VERDICT_SIGNS = re.compile(r"[✓✔✅☑❌✗✘×]")
 

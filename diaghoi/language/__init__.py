@@ -1,1 +1,1 @@
-"""Words, senses, and the client for language models."""
+"""Words, senses, and a client for language models."""

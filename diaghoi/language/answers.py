@@ -1,6 +1,6 @@
-"""Answers of language models, read, and appended to a file of JSON lines as they arrive.
+"""Store answers of language models in a file of JSON lines as they arrive.
 
-A kept line is on disk, so a run that is killed at any moment loses no paid answer. Only the last
+A stored line is on disk, so a run that is killed at any moment loses no paid answer. Only the last
 line can be incomplete; it is removed before the next line is written. The file is also the result:
 people read, search and merge such files, and runs resume from them.
 """
@@ -27,20 +27,20 @@ _SCORE = ("question", "kind", "a", "b", "score", "reply")
 
 
 class AnswerFile:
-    """A file of JSON lines that one process at a time adds to, and any number of its threads.
+    """A file of JSON lines to which one process at a time appends, from any number of threads.
 
     The open file is locked against other processes, except on Windows and on file systems without
-    locks. ``lines`` holds the lines of the file, and ``kept`` counts the lines added since it was
-    opened. ``make`` creates the file at once instead of with its first line.
+    locks. ``lines`` has the lines of the file, and ``kept`` counts those added since it was opened.
+    ``make`` creates the file immediately rather than with its first line.
 
     Raises
     ------
     InputError
-        If the file holds something else, is in use, or cannot be opened.
+        If the file has other content, is in use, or cannot be opened.
     """
 
-    # Keys of every line. The first key is written first, to tell an incomplete first line from
-    # another kind of file.
+    # Keys of every line. The first key is written first, to distinguish an incomplete first line
+    # from another kind of file.
     keys: ClassVar[tuple[str, ...]] = ("image",)
     option: ClassVar[str] = "--out"
 
@@ -50,8 +50,8 @@ class AnswerFile:
         self.kept = 0
         self._lock = RLock()
         self._file = -1
-        # Bytes up to the end of the last whole line, and the line break that it may lack; None
-        # where nothing is to be repaired.
+        # Number of bytes up to the end of the last complete line, and the line break that it may
+        # lack; None if no repair is needed.
         self._end: tuple[int, bytes] | None = (0, b"")
         if make or path.exists():
             self._open()
@@ -94,7 +94,7 @@ class AnswerFile:
         Raises
         ------
         InputError
-            If the file cannot be written any more, or another run has begun to write it.
+            If the file can no longer be written, or another run has started to write it.
         """
         first = self.keys[0]
         data = b"".join(
@@ -103,7 +103,7 @@ class AnswerFile:
         with self._lock:
             if self._file < 0:
                 self._open()
-                # Another run has created the file since this one started; its lines were not read.
+                # Another run created the file after this one started; its lines were not read.
                 if os.fstat(self._file).st_size:
                     self.close()
                     raise InputError(f"{self.path}: another run wrote to it; start again")
@@ -115,7 +115,7 @@ class AnswerFile:
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
         """Refuse lines with other settings than this run has recorded, with an ``InputError``.
 
-        The mapping names the settings that must agree, and the option of each; empty for none.
+        The mapping has the settings that must agree, with the option of each; empty for none.
         """
         for number, line in enumerate(self.lines, 1):
             where = f"{self.path}: line {number}"
@@ -179,7 +179,7 @@ class AnswerFile:
         return value if whole else None
 
     def _append(self, data: bytes) -> None:
-        """Append all or nothing, and wait until the data is on disk; first repair the end."""
+        """Append all data or nothing, and wait until it is on disk; first repair the end."""
         try:
             if self._end is not None:
                 whole, missing = self._end
@@ -206,9 +206,9 @@ class AnswerFile:
 
 
 class AnswerStore(AnswerFile):
-    """Store scores of language models, one per line, so that no question is asked twice.
+    """Store of language models' scores, one per line, so that no question is asked twice.
 
-    If a question has several lines, the last one counts. Memory holds only the scores, of which
+    If a question has several lines, the last one counts. Only the scores are in memory, because
     there may be a million. The file is created at once, so that an unwritable path fails before
     anything is asked.
     """
@@ -223,14 +223,14 @@ class AnswerStore(AnswerFile):
     def keep_scores(
         self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]
     ) -> None:
-        """Store answers of a model, with the errors of :meth:`keep`.
+        """Store answers of a model; raises the errors of :meth:`keep`.
 
         Parameters
         ----------
         model : str
-            The model that gave them.
+            Model that gave the answers.
         rows : iterable of (question, kind, a, b, score, reply)
-            The score is None for a reply that could not be read.
+            The score is None for an unreadable reply.
         """
         lines = [
             {"model": model, **dict(zip(_SCORE, row, strict=True)), "reply": row[-1][:_LONGEST]}
@@ -240,7 +240,7 @@ class AnswerStore(AnswerFile):
             self.keep(*lines)
 
     def answers(self, model: str) -> dict[str, int | None]:
-        """Return the scores of a model by question; None if the reply could not be read."""
+        """Return a model's scores by question; None if the reply could not be read."""
         return self._scores.get(model, {}).copy()
 
     def forget_unread(self) -> None:
@@ -275,15 +275,15 @@ def ask_until_read(
     Parameters
     ----------
     client, store : Client, AnswerStore
-        The model, and where its scores are stored; Replies that stay unreadable are stored as None.
+        The model, and the store of its scores; Replies that stay unreadable are stored as None.
     questions : mapping
-        By the key in the store.
+        Questions by key in the store.
     names, word, read : callable
-        Return the kind and both names of a question for the store; the messages about questions,
-        which say whether earlier replies could not be read; and the scores in a reply to a number
-        of questions.
+        Functions that return the kind and both names of a question for the store; the messages
+        about questions, which state whether earlier replies were unreadable; and the scores in a
+        reply to a number of questions.
     asks : int
-        The maximum number of messages.
+        Maximum number of messages.
     """
 
     def keep(scores: Mapping[str, int | None]) -> None:
@@ -304,18 +304,18 @@ def ask_until_read(
 
 
 def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str | None]:
-    """Read lines that give a number and an answer, in the two groups of a pattern.
+    """Parse lines with a number and an answer, the two groups of a pattern.
 
     Returns
     -------
     list of str or None
-        The answers to 1, 2 and so on in small letters; None if there is none, or two differ.
+        The answers to 1, 2 and so on in lower case; None if there is none, or if two differ.
     """
     answers: dict[int, set[str]] = {}
     for line in strip_reasoning(reply).strip().splitlines():
         if match := pattern.fullmatch(line):
             answers.setdefault(int(match[1]), set()).add(match[2].lower())
-    # A model that repeats itself is read, one that contradicts itself is not.
+    # A repeated answer counts, contradictory answers do not.
     said = (answers.get(place, set()) for place in range(1, number + 1))
     return [next(iter(of_one)) if len(of_one) == 1 else None for of_one in said]
 
@@ -328,8 +328,8 @@ _OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
 def strip_reasoning(reply: str) -> str:
     """Return a reply without the reasoning in tags such as ``<think>``.
 
-    Many servers omit the opening tag: everything before the last closing tag is reasoning, and so
-    is everything after an opening tag that is never closed.
+    Many servers omit the opening tag: everything before the last closing tag is reasoning, as is
+    everything after an unclosed opening tag.
     """
     answer = _CLOSING.split(reply)[-1]
     return _OPENING.split(answer, maxsplit=1)[0]

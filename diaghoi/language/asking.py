@@ -1,9 +1,9 @@
-"""Asking a language model over HTTP: any endpoint that speaks OpenAI's chat completions.
+"""Ask a language model over HTTP: any endpoint with OpenAI's chat completions.
 
 Temporary failures (429, 5xx, timeouts, broken connections, damaged replies) are retried with
-growing pauses; permanent ones (401, 404 and the like) end the run at once with one line. API keys
-come only from the environment and never appear in messages, and redirects are not followed, so keys
-stay with their server.
+increasing pauses; permanent ones (such as 401 and 404) end the run at once with a one-line message.
+API keys come only from the environment and never appear in messages, and redirects are not
+followed, so keys stay with their server.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     import httpx2
 
 KEY = "DIAGHOI_API_KEY"
-"""The environment variable with the API key, unless an endpoint names another."""
+"""Environment variable with the API key, unless an endpoint names another."""
 Message = Mapping[str, Any]
 
 LETTERS_PER_TOKEN = 4.0
-"""Customary rule of thumb for English."""
+"""Usual rule of thumb for English."""
 PICTURE_REFUSED = frozenset({400, 413, 415, 422})
-"""Statuses by which servers refuse a picture for its content, size or kind."""
+"""Statuses with which servers refuse a picture for its content, size or type."""
 
 _SOON = 0.5  # seconds
 _LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer one
@@ -48,7 +48,7 @@ _SHORTEST_KEY = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """A model behind an address, such as ``http://localhost:8000/v1``.
+    """A model at a URL, such as ``http://localhost:8000/v1``.
 
     ``key_variable`` is the environment variable with the API key; None for no key.
 
@@ -81,9 +81,9 @@ class Endpoint:
             )
         if not self.model:
             raise InputError(f"{self.url}: names no model; give URL,MODEL")
-        # Header libraries quote what they refuse, so such a key would end up in a message.
+        # Header libraries quote refused values, so such a key would end up in a message.
         if self.key_variable is not None and not re.fullmatch("[ -~]+", self.key):
-            # The user may have given the key itself instead of a name.
+            # The user may have given the key itself instead of the name of a variable.
             named = self.key_variable if self.key else "that is to hold its API key"
             raise InputError(
                 f"{self.model}: the environment variable {named} is not set, or holds line ends or "
@@ -92,12 +92,12 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Name and port of the server."""
+        """Host name and port of the server."""
         return urlsplit(self.url).netloc
 
     @property
     def base_url(self) -> str:
-        """The address without ``/chat/completions``, as OpenAI's client expects it."""
+        """URL without ``/chat/completions``, as expected by OpenAI's client."""
         return self.url.rstrip("/").removesuffix("/chat/completions")
 
     @property
@@ -107,10 +107,9 @@ class Endpoint:
 
 
 class Reply(NamedTuple):
-    """Reply of a model, or the reason of its refusal.
+    """Reply of a model, or the reason for its refusal.
 
-    The tokens, each with the logarithm of its probability; empty if the server does not return
-    them.
+    The tokens with log probabilities; empty if the server does not return them.
     """
 
     text: str
@@ -118,11 +117,11 @@ class Reply(NamedTuple):
 
 
 class NoReply(Exception):  # noqa: N818 - it is an outcome of one question, not of the program
-    """A question without a reply after all attempts; the message gives the reason."""
+    """No reply after all attempts; the message gives the reason."""
 
 
 class Refused(NoReply):
-    """A question that the server refuses, while it may accept others."""
+    """A refused question, although the server may accept others."""
 
 
 @dataclass(kw_only=True)
@@ -134,17 +133,17 @@ class Client:
     endpoint : Endpoint
         The model.
     tries, timeout, pause : int, float, float
-        Attempts per request, seconds that each may take from connecting to the end of the reply,
-        and seconds before the second one, doubled with each further one.
+        Number of attempts per request, seconds that each may take from connecting to the end of the
+        reply, and seconds before the second attempt, doubled before each further one.
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
-        Set it to end pauses: the pending questions then fail.
+        Set this event to end pauses: pending questions then fail.
     single : frozenset of int
         Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED`.
     leaving : callable
-        Called with the number of pending requests when a run is stopped or given up, before waiting
-        for them: their answers are kept, too.
+        Called with the number of pending requests when a run stops early, before waiting for them:
+        their answers are also stored.
 
     Raises
     ------
@@ -163,7 +162,8 @@ class Client:
     _send: Callable[[bytes], httpx2.Response | str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Connected here, not with the first question, so that problems show before any preparation.
+        # Created here rather than with the first question, so that problems appear before any
+        # preparation.
         try:
             from diaghoi.language.completions import connect
         except ModuleNotFoundError:
@@ -181,7 +181,7 @@ class Client:
         return self.reply(messages).text
 
     def reply(self, messages: Sequence[Message], *, probabilities: bool = False) -> Reply:
-        """Ask and return the reply, with its tokens where the server gives their probabilities.
+        """Ask and return the reply, with tokens if the server returns their probabilities.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Client:
             In the format of OpenAI's chat completions: ``role`` and ``content``, which may be a
             list with images.
         probabilities : bool
-            Whether to request the probabilities of the tokens, which some servers refuse.
+            Whether to request token probabilities, which some servers refuse.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Client:
         body = {"model": self.endpoint.model, "messages": list(messages), **self.options}
         if probabilities:
             body["logprobs"] = True
-        # ASCII, because names from files may hold characters that UTF-8 cannot encode.
+        # ASCII, because file names may contain characters that UTF-8 cannot encode.
         data = json.dumps(body).encode("ascii")
         problem = ""
         for attempt in range(self.tries):
@@ -222,7 +222,7 @@ class Client:
             else:
                 problem, pause = self._temporary(response), _pause_asked(response.headers)
             if pause is None:
-                # The jitter only spreads the load of a server; no result depends on it.
+                # The jitter only spreads the server load; no result depends on it.
                 longest = min(self.pause * 2.0**attempt, _LONGEST_PAUSE)
                 pause = longest * random.uniform(0.5, 1.0)
             elif pause > _LONGEST_ASKED:
@@ -236,13 +236,13 @@ class Client:
         raise NoReply(self._without_key(problem))
 
     def _temporary(self, response: httpx2.Response) -> str:
-        """Describe a temporary failure; raise any other one, of this question or of all."""
+        """Describe a temporary failure; raise any other failure, of this question or of all."""
         status = response.status_code
-        # The key is removed before the text is cut, which might leave a part of it.
+        # The key is removed before truncation, which might leave part of it.
         said = self._without_key(" ".join(response.content.decode("utf-8", "replace").split()))
         phrase = http.client.responses.get(status, "")
         problem = f"HTTP {status} {phrase}: {said:.200}".rstrip(": ")
-        # A success other than 200 brings no completion.
+        # A success status other than 200 has no completion.
         if status in (408, 409, 425, 429) or status >= 500 or 200 <= status < 300:
             return problem
         if status in self.single:
@@ -265,7 +265,7 @@ class Client:
 
 
 def _read(content: bytes) -> Reply:
-    """Extract text and tokens of a reply; a damaged reply raises whatever Python raises."""
+    """Extract text and tokens of a reply; a damaged reply may raise any exception."""
     choice = json.loads(content)["choices"][0]
     message = choice["message"]
     text = message["content"]
@@ -278,12 +278,12 @@ def _read(content: bytes) -> Reply:
         tokens = tuple((str(row["token"]), float(row["logprob"])) for row in rows)
     except (LookupError, TypeError, ValueError, OverflowError):
         tokens = ()
-    # Rounding may put a certain token a little above 0.
+    # Rounding may move a certain token slightly above 0.
     return Reply(text, tokens if all(logarithm < 0.01 for _, logarithm in tokens) else ())
 
 
 def _pause_asked(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait, in seconds or until a date; None if it does not."""
+    """Return the seconds to wait that a server requests, as seconds or a date, or None."""
     for name, divisor in (("Retry-After-Ms", 1000), ("Retry-After", 1)):
         with suppress(ValueError):
             return float(headers.get(name, "")) / divisor
@@ -295,7 +295,7 @@ def _pause_asked(headers: Mapping[str, str]) -> float | None:
 
 
 class Outcome(NamedTuple):
-    """The result of the question with a tag, or why there is none."""
+    """Result of the question with a tag, or the reason for a missing result."""
 
     tag: Any
     value: Any = None
@@ -311,18 +311,18 @@ def ask_all(
     give_up: int = 5,
     proven: bool = False,
 ) -> Iterator[Outcome]:
-    """Ask many questions concurrently, and yield the outcomes as they arrive.
+    """Ask many questions concurrently, and yield outcomes as they arrive.
 
     Parameters
     ----------
     work : callable
         Asks the question of a tag through the client, and stores the answer; runs in threads.
     tags : iterable
-        One message for each question, read as far ahead as there are workers.
+        One message per question, read ahead by the number of workers.
     client : Client
-        Stopped when the caller stops, or an error ends the run.
+        Client to stop when the caller stops, or an error ends the run.
     give_up : int
-        This many consecutive questions without a reply end the run with an ``InputError``;
+        Number of consecutive questions without a reply that end the run with an ``InputError``;
         refusals count only until the first answer.
     proven : bool
         Whether the model has answered such questions in an earlier run.
@@ -354,8 +354,8 @@ def ask_all(
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
-            # Interrupts, and callers that stop iterating, also get here. Pauses end, but the run
-            # waits for pending requests: they are paid for, and their threads store them.
+            # Interrupts, and callers that stop iterating, also end up here. Pauses end, but the run
+            # waits for pending requests: they are paid for, and their threads store the answers.
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
@@ -383,12 +383,12 @@ def read_endpoint(text: str, option: str) -> Endpoint:
 
 
 def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
-    """Read several models that are to answer the same questions, as :func:`read_endpoint`.
+    """Read several models that answer the same questions, like :func:`read_endpoint`.
 
     Raises
     ------
     InputError
-        Also for a model that appears twice, and one key that would go to several servers.
+        Also if a model appears twice, or one key would go to several servers.
     """
     endpoints = [read_endpoint(text, option) for text in texts]
     models = [endpoint.model for endpoint in endpoints]
@@ -405,7 +405,7 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
 
 
 def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
-    """Read ``IN,OUT``, prices of a million tokens: one for all models, or one for each.
+    """Read ``IN,OUT``, prices per million tokens: one for all models, or one for each.
 
     Raises
     ------

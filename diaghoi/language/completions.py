@@ -1,8 +1,8 @@
-"""Single requests for chat completions through the ``openai`` package, within limits of our own.
+"""Individual chat completion requests through the ``openai`` package, with additional limits.
 
-The package builds and sends requests, and respects the proxies of the environment. Added here:
-replies are limited in size and in their total time, requests carry only the few headers that a
-completion needs, and redirects are not followed.
+The package builds and sends requests, and respects proxies in the environment. Additions here:
+replies are limited in size and total time, requests have only the headers that a completion needs,
+and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def connect(
 ) -> Callable[[bytes], httpx2.Response | str]:
     """Return a function that sends the body of a request once, in any thread.
 
-    It returns the reply, whatever its status, or the reason why no complete one arrived within
+    It returns the reply, whatever its status, or the reason why no complete reply arrived within
     ``timeout`` seconds in total. The API key is empty if there is none.
 
     Raises
@@ -68,13 +68,13 @@ def connect(
 class _HttpClient(httpx2.Client):
     """A client whose timeout applies to a whole request.
 
-    The timeout of the package applies to each read, so that a server which sends a byte now and
-    then, or one ``100 Continue`` after another, could take forever. Here the connection is shut
-    down at the end of the time, whatever is being read or written.
+    The package's timeout applies to each read, so a server that sends an occasional byte, or one
+    ``100 Continue`` after another, could take forever. Here the connection is shut down when time
+    is up, whatever is being read or written.
     """
 
     def __init__(self, key: Callable[[], str], timeout: float) -> None:
-        # A redirect would send the key elsewhere. Connections are not kept alive: nobody would
+        # A redirect would send the key elsewhere. Connections are not kept alive: nothing would
         # close them, and a model takes far longer than a handshake.
         super().__init__(
             follow_redirects=False,
@@ -89,7 +89,7 @@ class _HttpClient(httpx2.Client):
         # server.
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
-        # The size of a compressed reply does not limit the memory that it takes.
+        # The size of a compressed reply does not limit its memory use.
         request.headers["Accept-Encoding"] = "identity"
         if key := self._key():
             request.headers["Authorization"] = f"Bearer {key}"
@@ -99,7 +99,7 @@ class _HttpClient(httpx2.Client):
 
         def watch(event: str, info: Mapping[str, Any]) -> None:
             if event == "connection.connect_tcp.complete":
-                # A duplicate: TLS takes the socket itself over.
+                # A duplicate, because TLS takes over the original socket.
                 connections.append(info["return_value"].get_extra_info("socket").dup())
                 if late.is_set():
                     end()
@@ -117,7 +117,7 @@ class _HttpClient(httpx2.Client):
         try:
             with closing(super().send(request, **{**choices, "stream": True})) as reply:
                 content = bytearray()
-                # Raw: a reply that is compressed anyway is not unpacked, and so counts as damaged.
+                # Raw, so a reply that is compressed anyway is not unpacked and counts as damaged.
                 for part in reply.iter_raw():
                     content += part
                     if len(content) > _LONGEST_REPLY:

@@ -1,9 +1,9 @@
 """Words and their senses: lemmas, synsets, hypernyms and definitions of WordNet.
 
-They come from WordNet's own ``dict`` folder, or from the extract in the package, which holds all
-noun and verb synsets of WordNet 3.0 except named individuals (people, places, works), with their
-words, hypernyms, definitions and irregular forms; ``formats.wordnet_extract.py`` makes it,
-``WORDNET_LICENSE`` is its licence.
+The source is WordNet's ``dict`` folder, or the extract in the package, which has all noun and verb
+synsets of WordNet 3.0 except named individuals (people, places, works), with words, hypernyms,
+definitions and irregular forms; ``formats.wordnet_extract.py`` creates it, and ``WORDNET_LICENSE``
+is its licence.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class Lexicon:
     """The noun and verb synsets of WordNet, numbered: nouns first, then verbs.
 
     Synsets are named as in NLTK: the first word, the part of speech and the sense number of that
-    word, ``sit.v.01``. Any other word of a synset names it too.
+    word, ``sit.v.01``. Any other word of a synset also names it.
 
     Parameters
     ----------
     synsets : list of (str, list of (str, int))
-        The part of speech of each, ``n`` or ``v``, and its words as WordNet writes them, each with
-        its sense number.
+        Part of speech of each, ``n`` or ``v``, and its words as in WordNet, each with its sense
+        number.
     hypernyms : list of tuple of int
         Numbers of the synsets directly above each.
     exceptions : dict of dict of str to tuple of str
         Base forms of irregular forms, by part of speech.
     source : str
-        Origin of the data, for results.
+        Source of the data, for results.
     definitions : sequence of str or None
         The definition of each synset, without examples; None to read the definitions of the package
         on demand.
@@ -95,11 +95,11 @@ class Lexicon:
         return senses
 
     def has(self, lemma: str, pos: Pos) -> bool:
-        """Whether a base form, with underscores for spaces, has senses."""
+        """Check whether a base form, with underscores for spaces, has senses."""
         return lemma in self._senses[pos]
 
     def senses(self, lemma: str, pos: Pos) -> tuple[int, ...]:
-        """Numbers of the synsets of a base form, the most frequent sense first."""
+        """Return the synset numbers of a base form, the most frequent sense first."""
         return tuple(number for _, number in sorted(self._senses[pos].get(lemma, {}).items()))
 
     def find(self, name: str) -> int | None:
@@ -129,17 +129,18 @@ class Lexicon:
         return found
 
     def definition(self, number: int) -> str:
-        """Definition of a synset, without examples."""
+        """Return the definition of a synset, without examples."""
         return (self.definitions or _glosses())[number]
 
     def lemmas(self, word: str, pos: Pos) -> tuple[str, ...]:
-        """Find the base forms of a word in small letters, as WordNet's ``morphy`` finds them.
+        """Find the base forms of a lower-case word, as WordNet's ``morphy`` does.
 
         Returns
         -------
         tuple of str
-            The word itself if it is a word, then irregular forms, or else the results of the ending
-            rules in their order: ``riding`` gives ``ride`` before ``rid``. Empty for unknown words.
+            The word itself if it is in the lexicon, then irregular forms, otherwise the results of
+            the ending rules, in order: ``riding`` gives ``ride`` before ``rid``. Empty for unknown
+            words.
         """
         irregular = self.exceptions[pos].get(word)
         if irregular is None:
@@ -159,7 +160,7 @@ def using_wordnet(folder: Path | None) -> Iterator[None]:
     Raises
     ------
     InputError
-        If no such folder, also where no word is looked up.
+        If the folder does not exist, even if no word is looked up.
     """
     if folder is not None and not folder.is_dir():
         raise InputError(f"--wordnet {folder}: is not a folder; give WordNet's dict folder")
@@ -173,7 +174,7 @@ def using_wordnet(folder: Path | None) -> Iterator[None]:
 def load_lexicon(folder: Path | None = None) -> Lexicon:
     """Return the lexicon of WordNet's ``dict`` folder.
 
-    The default is the folder of :func:`using_wordnet`, or else the extract in the package.
+    The default is the folder of :func:`using_wordnet`, otherwise the extract in the package.
 
     Raises
     ------
@@ -191,7 +192,7 @@ def _read(folder: Path | None) -> Lexicon:
 def read_dict(folder: Path, *, individuals: bool = True) -> Lexicon:
     """Read WordNet's ``dict`` folder, with or without named individuals ("instances").
 
-    It holds ``data.noun``, ``index.noun``, ``noun.exc`` and the same files for verbs.
+    It has ``data.noun``, ``index.noun``, ``noun.exc`` and the same files for verbs.
 
     Raises
     ------
@@ -260,7 +261,7 @@ def _synset(line: str) -> _Synset:
 
 
 def _lines(path: Path) -> list[str]:
-    """Read the lines of a WordNet file, without the licence at its head."""
+    """Read the lines of a WordNet file, without its licence header."""
     try:
         text = ordinary(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

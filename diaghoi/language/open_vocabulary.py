@@ -1,7 +1,7 @@
-"""Extend the vocabulary of a data set by free words of a detector or language model.
+"""Extend the vocabulary of a data set with free words of a detector or language model.
 
-Words of the data set get its numbers, so that exact matching works as usual; other words get the
-numbers after them and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines their
+Words of the data set keep their numbers, so that exact matching works as usual; other words get the
+following numbers and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines their
 similarity.
 """
 
@@ -19,7 +19,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
 from diaghoi.language.words import WordForms, known_names, read_object, read_verb, verb_words
 
-# Roles of V-COCO as CrossHOI-Bench writes them; other roles are written as their action.
+# Roles of V-COCO as spelled in CrossHOI-Bench; other roles are spelled like their action.
 V_COCO_VERBS = {
     "look obj": "look_at",
     "sit instr": "sit_on",
@@ -33,7 +33,7 @@ V_COCO_VERBS = {
     "ski instr": "ski_on",
     "drink instr": "drink_with",
 }
-# The instrument of pointing is left out: no published question has it as an option.
+# The instrument of pointing is omitted, because no published question has it as an option.
 V_COCO_LEFT_OUT = "point instr"
 
 
@@ -44,9 +44,9 @@ class OpenVocabulary(Vocabulary):
     Parameters
     ----------
     base : Vocabulary
-        The data set; its objects, verbs and classes come first.
+        The data set, whose objects, verbs and classes come first.
     object_forms, verb_forms : tuple of WordForms
-        What each object and verb can be called.
+        Possible names of each object and verb.
     """
 
     base: Vocabulary
@@ -54,14 +54,14 @@ class OpenVocabulary(Vocabulary):
     verb_forms: tuple[WordForms, ...] = field(repr=False)
 
     def __reduce__(self) -> Any:
-        # Pickling by name would give the data set without the free words.
+        # Pickling by name would restore the data set without the free words.
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return partial(OpenVocabulary, **fields), ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberedWords:
-    """Free words as (T,) int arrays of numbers of a vocabulary."""
+    """Free words as (T,) int arrays of vocabulary numbers."""
 
     vocabulary: OpenVocabulary
     verb: IntArray
@@ -69,9 +69,9 @@ class NumberedWords:
 
 
 def verb_names(vocabulary: Vocabulary) -> list[str | None]:
-    """Return the names of verbs as CrossHOI-Bench writes them, None for verbs without a name there.
+    """Return verb names as in CrossHOI-Bench, None for verbs without a name there.
 
-    On V-COCO these are the roles without an object.
+    On V-COCO, the latter are the roles without an object.
     """
     if vocabulary.name != "v-coco":
         return [verb.replace(" ", "_") for verb in vocabulary.verbs]
@@ -86,7 +86,7 @@ def verb_names(vocabulary: Vocabulary) -> list[str | None]:
 def number_words(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
 ) -> NumberedWords:
-    """Assign numbers to free words: words of the data set keep theirs, other words follow.
+    """Assign numbers to free words: the data set's words keep theirs, other words follow.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def number_words(
     verbs, objects : sequence of str
         The words of each triplet.
     lexicon : Lexicon
-        Gives base forms: ``riding`` is the verb ``ride``.
+        Provides base forms: ``riding`` is the verb ``ride``.
 
     Returns
     -------
@@ -129,9 +129,9 @@ def _numbered(
     read: Callable[[str], WordForms],
     order: Sequence[int],
 ) -> tuple[IntArray, tuple[str, ...], tuple[WordForms, ...]]:
-    """Give texts numbers by their possible names; earlier names of a word take precedence.
+    """Assign numbers to texts by their possible names; earlier names take precedence.
 
-    Return the numbers, the names of the new words, and the forms of the old and the new words.
+    Return the numbers, the names of new words, and the forms of old and new words.
     """
     forms = [read(name) for name in names]
     place: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Reduce free text to base forms: verbs with particles, objects of several words, phrases.
 
-The matching procedure of SHOE (paper 000, section 4): verbs are lemmatised, objects of several
-words are split, and each word is looked up on its own. Beyond the paper, combinations that WordNet
-knows as one word (``pick_up``, ``hot_dog``) are looked up too.
+This is the matching procedure of SHOE (paper 000, section 4): verbs are lemmatised, multi-word
+objects are split, and each word is looked up separately. Beyond the paper, combinations that are
+words in WordNet (``pick_up``, ``hot_dog``) are also looked up.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PEOPLE = word_set(
 NEGATIONS = word_set(
     "aren't can't cannot didn't doesn't don't isn't never no nobody not nothing without"
 )
-# Forms that WordNet leaves out.
+# Forms that WordNet omits.
 _IRREGULAR = {"people": "person", "shorn": "shear"}
 _NO_VERBS = BEING | DETERMINERS | PARTICLES | PEOPLE | NEGATIONS
 
@@ -63,11 +63,11 @@ class WordForms:
     Parameters
     ----------
     name : str
-        The name shown to users.
+        Name shown to users.
     names : tuple of str
-        Forms of the whole, with underscores: ``sit_on``.
+        Forms of the whole text, with underscores: ``sit_on``.
     lemmas : tuple of str
-        Base forms whose senses are candidates: ``sit``, and the whole if it is a word.
+        Base forms whose senses are candidates: ``sit``, and the whole text if it is a word.
     """
 
     name: str
@@ -82,21 +82,21 @@ def tokens(text: str) -> list[str]:
 
 
 def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordForms:
-    """Read a verb, which may be inflected and have particles: ``sitting on``.
+    """Parse a verb, which may be inflected and have particles: ``sitting on``.
 
     Parameters
     ----------
     text : str
         The verb.
     lexicon : Lexicon
-        Lexicon that decides the base forms.
+        Lexicon that determines the base forms.
     known : collection of str
-        First words of the verbs of a data set, which need not be in the lexicon.
+        First words of a data set's verbs, which may be missing from the lexicon.
 
     Returns
     -------
     WordForms
-        Without lemmas where no word of the text is a verb.
+        Without lemmas if no word of the text is a verb.
     """
     words = tokens(text)
     words = [word for word in words if word not in BEING | DETERMINERS] or words
@@ -113,7 +113,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
-    """Find the base forms of a verb, with forms of the data set first."""
+    """Find the base forms of a verb, those of the data set first."""
     word = _IRREGULAR.get(word, word)
     regular = (word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end))
     own = [form for form in (word, *regular) if form in known]
@@ -127,12 +127,12 @@ def _nouns(word: str, lexicon: Lexicon) -> tuple[str, ...]:
 
 
 def read_object(text: str, lexicon: Lexicon) -> WordForms:
-    """Read an object, which may have several words: ``dining_table``.
+    """Parse an object, which may have several words: ``dining_table``.
 
     Returns
     -------
     WordForms
-        The lemmas are the entries of WordNet in the text, longest first, and then each word. None
+        The lemmas are the WordNet entries in the text, longest first, followed by each word. None
         if no word is a noun.
     """
     words = [word for word in tokens(text) if word not in DETERMINERS]
@@ -153,14 +153,14 @@ def read_object(text: str, lexicon: Lexicon) -> WordForms:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownNames:
-    """The names of a data set by which phrases are read.
+    """Names of a data set, used to parse phrases.
 
     Parameters
     ----------
     heads : frozenset of str
-        First words of its verbs: base forms that a lexicon need not have.
+        First words of its verbs: base forms that a lexicon may lack.
     verbs, objects : tuple of tuple of str
-        Its verbs and objects of several words, the longest first.
+        Its multi-word verbs and objects, longest first.
     no_interaction : str
         Verb of the data set for a pair that does not interact; empty if there is none.
     """
@@ -192,20 +192,20 @@ def known_names(vocabulary: Vocabulary) -> KnownNames:
 def read_phrase(
     text: str, lexicon: Lexicon, known: KnownNames = NO_NAMES
 ) -> tuple[str, str] | None:
-    """Take verb and object from a sentence, such as "a person is riding a horse on the beach".
+    """Extract verb and object from a sentence: "a person is riding a horse on the beach".
 
-    Names of objects of several words are found first and hold no verb: "dining table". The verb is
-    a word in -ing, preferably after the person, else the word after the person or the first word,
-    else a verb of the data set; particles after it belong to it. The object is the text that
-    follows, up to the next preposition, conjunction or punctuation mark; of a passive, "a horse is
-    being ridden", it is the subject.
+    Multi-word object names are found first and contain no verb: "dining table". The verb is a word
+    in -ing, preferably after the person, otherwise the word after the person or the first word,
+    otherwise a verb of the data set; following particles belong to it. The object is the text that
+    follows, up to the next preposition, conjunction or punctuation mark; in a passive clause, "a
+    horse is being ridden", it is the subject.
 
     Parameters
     ----------
     text : str
         The sentence.
     lexicon : Lexicon
-        Lexicon that decides the verbs.
+        Lexicon that determines the verbs.
     known : KnownNames
         Names of the data set; by default none.
 
@@ -221,7 +221,7 @@ def read_phrase(
     for clause in _CLAUSE.split(_RELATIVE.sub("", text)):
         words = _joined(tokens(clause), lexicon, known.objects)
         if len(words) == 1:
-            words = tokens(clause)  # "pruning shears" may be the name of an object, too
+            words = tokens(clause)  # "pruning shears" may also be the name of an object
         words = words[1:] if words[:1] == ["to"] else words
         place = _verb_place(words, lexicon, known)
         if place is None or NEGATIONS & set(words[:place]):
@@ -261,7 +261,7 @@ def _joined(words: list[str], lexicon: Lexicon, names: Sequence[tuple[str, ...]]
 
 
 def _verb_place(words: list[str], lexicon: Lexicon, known: KnownNames) -> int | None:
-    """Find the position of the verb in a clause: the most likely one, the first among equals."""
+    """Find the index of the most likely verb in a clause, on ties the first."""
     best, place = (0, False), None
     for at, word in enumerate(words):
         if word in _NO_VERBS or "_" in word:
@@ -283,7 +283,7 @@ def _verb_place(words: list[str], lexicon: Lexicon, known: KnownNames) -> int | 
 
 
 def _end_of_verb(words: list[str], place: int, lexicon: Lexicon, known: KnownNames) -> int:
-    """Find where a verb ends: behind the words of its name, and any particles."""
+    """Find the end of a verb: after the words of its name, and any particles."""
     stop = place + 1
     bases = _verbs(words[place], lexicon, known.heads)
     for head, *rest in known.verbs:
@@ -296,7 +296,7 @@ def _end_of_verb(words: list[str], place: int, lexicon: Lexicon, known: KnownNam
 
 
 def _noun_phrase(words: Sequence[str]) -> list[str]:
-    """Take the words of the noun phrase that a text begins with, without determiners."""
+    """Return the words of the noun phrase at the start of a text, without determiners."""
     phrase = takewhile(lambda word: word not in AFTERWARDS, words)
     return [word for word in phrase if word not in DETERMINERS]
 
@@ -304,7 +304,7 @@ def _noun_phrase(words: Sequence[str]) -> list[str]:
 def _passive(
     words: list[str], place: int, stop: int, lexicon: Lexicon, known: KnownNames
 ) -> tuple[str, str] | None:
-    """Take verb and object from "a horse is ridden by a man"; None for an active clause."""
+    """Extract verb and object from "a horse is ridden by a man"; None for an active clause."""
     verb, bases = words[place], _verbs(words[place], lexicon, known.heads)
     if verb.endswith("ing") or (verb.endswith("s") and verb not in bases):
         return None
@@ -338,7 +338,7 @@ def plain(word: str) -> str:
 
 
 def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Words by which the verbs of a data set are compared; in V-COCO only the action."""
+    """Return the words by which a data set's verbs are compared; in V-COCO only the action."""
     if vocabulary.agents is None:
         return vocabulary.verbs
     return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)

@@ -106,7 +106,7 @@ def _path(above: Sequence[dict[int, int]]) -> FloatArray:
 
 
 def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
-    """Visit the hypernyms from the root down, so that the deepest one shared by two terms remains."""
+    """Visit the hypernyms from the root down, so that the deepest shared one remains."""
     values = np.zeros((len(above), len(above)))
     members = _members(above)
     shortest: dict[int, int] = {ROOT: -1}

@@ -183,9 +183,7 @@ def _values(cells: Iterable[_Cell]) -> list[float | None]:
 
 
 def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
-    """Check whether most cells are ratings, so that a typo is reported instead of hiding the
-    column.
-    """
+    """Check whether most cells are ratings, so that a typo does not hide the column."""
     values = _values(cells)
     return name.lower() not in ITEMS and 2 * sum(_fits(v, highest) for v in values) > len(values)
 

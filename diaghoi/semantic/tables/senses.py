@@ -183,9 +183,7 @@ def _senses_of(forms: Iterable[WordForms], pos: Pos, lexicon: Lexicon) -> list[i
 
 
 def _closest(pos: Pos, meanings: Mapping[str, Sequence[int]], lexicon: Lexicon) -> dict[str, str]:
-    """Choose the sense of each word: a rated one, otherwise one near a rated one, otherwise the
-    most frequent.
-    """
+    """Choose the sense of each word: a rated one, else one near these, else the most frequent."""
     rated = [lexicon.find(sense) for sense in _rated(pos).names]
     numbers = sorted({number for few in meanings.values() for number in few})
     near = (_nearness(pos, numbers, rated, lexicon) > 0).sum(axis=1)

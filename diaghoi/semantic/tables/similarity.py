@@ -470,7 +470,7 @@ def table_facts(
 
 
 def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, Any]]:
-    """Compute the Pearson correlation of each pair of raters over the word pairs that both rated."""
+    """Compute the Pearson correlation of each pair of raters over pairs that both rated."""
     rows = []
     for one, other in combinations(range(len(raters)), 2):
         both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
