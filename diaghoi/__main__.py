@@ -4,7 +4,7 @@ import signal
 
 
 def main() -> None:
-    """Run the command line; until it is imported, an interrupt ends the process without a word."""
+    """Run the command line; until it is imported, an interrupt ends the process silently."""
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

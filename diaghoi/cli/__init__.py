@@ -1,4 +1,4 @@
-"""The command line: parse, call one public function, present."""
+"""The command line: parse arguments, call one public function, present the result."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def main() -> None:
     """Run ``diaghoi``; errors that a user can fix become one line on stderr and exit code 2.
 
     SIGINT (Ctrl-C) and SIGTERM end the command in an orderly way: no half-written files, one line,
-    and 128 plus the signal number as exit code. A reader of stdout may close it early, which is not
-    an error.
+    and 128 plus the signal number as exit code. A reader may close stdout early without causing an
+    error.
     """
     codecs.register_error("diaghoi-plain", _plain)
     _open_streams()
-    # Figures have no date, and need no window.
+    # Figures have no date and need no window.
     os.environ.pop("SOURCE_DATE_EPOCH", None)
     os.environ["MPLBACKEND"] = "agg"
     keep_freed_memory()
@@ -74,7 +74,7 @@ def _run() -> tuple[int, str, str]:
 
 
 class _Unfailing(io.FileIO):
-    """A stream for remarks: a missing reader does not make a finished command fail."""
+    """A stream for remarks, whose missing reader does not make a finished command fail."""
 
     def write(self, data: Any, /) -> int:
         with suppress(OSError):
@@ -83,12 +83,12 @@ class _Unfailing(io.FileIO):
 
 
 def _open_streams() -> None:
-    """Let stdout and stderr accept any character, and let stderr be closed or full."""
+    """Make stdout and stderr accept any character, and tolerate a closed or full stderr."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # Or the first file that the command opens would get the number of the stream.
+            # Otherwise the first file opened by the command would get the stream's number.
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
             os.set_inheritable(number, True)
     if sys.stderr is sys.__stderr__:
@@ -101,7 +101,7 @@ def _open_streams() -> None:
 
 
 def _unwritten() -> OSError | None:
-    """Flush stdout; if that fails, discard it, or Python would print a traceback at exit."""
+    """Flush stdout; if that fails, discard it, otherwise Python prints a traceback at exit."""
     if sys.stdout is None:
         return None
     try:
@@ -115,7 +115,7 @@ def _unwritten() -> OSError | None:
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that the encoding of a stream lacks."""
+    """Replace characters that a stream's encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = error.object[error.start : error.end]

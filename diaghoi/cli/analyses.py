@@ -38,7 +38,7 @@ from diaghoi.statistics.significance import Difference, corrected, level_of
 
 ATTRIBUTES = "attributes"
 LEAST_RESAMPLES = 100
-CONFUSIONS = 5  # the most costly ones of verbs, and of objects
+CONFUSIONS = 5  # number of the costliest confusions of verbs, and of objects
 
 
 def _sliced_by(value: str) -> str:
@@ -70,7 +70,7 @@ OF_MODELS = {
         several=True,
     ),
 }
-"""Analyses that compare models, too."""
+"""Analyses that also compare models."""
 ALSO = {
     "attribution": flag("the loss of mAP divided among the errors (Shapley values)"),
     "causes": flag("false positives by patterns that incomplete annotations show"),
@@ -123,7 +123,7 @@ class ModelAnalyses:
 
     @property
     def files(self) -> list[Path]:
-        """The files that analyses read besides those of the detector."""
+        """Files that analyses read in addition to the detector's."""
         tables = (each for each in self.values.get("semantic", ()) if isinstance(each, Path))
         return [*filter(None, [self._training]), *self._tag_files, *tables]
 
@@ -138,7 +138,7 @@ class ModelAnalyses:
 
     @cached_property
     def variants(self) -> dict[str, Variant]:
-        """Runs once more with fewer pairs, by name."""
+        """Repeated runs with fewer pairs, by name."""
         return variants_of(
             nms=self.values.get("pair-nms", ()),
             thresholds=self.values.get("detection-threshold", ()),
@@ -146,12 +146,12 @@ class ModelAnalyses:
 
     @cached_property
     def tags(self) -> dict[str, Own]:
-        """The tags of images in all files.
+        """Image tags from all files.
 
         Raises
         ------
         InputError
-            If a file is not a table of tags, or two files have a column of the same name.
+            If a file is not a table of tags, or two files have a column with the same name.
         """
         tags: dict[str, Own] = {}
         for file in self._tag_files:
@@ -162,7 +162,7 @@ class ModelAnalyses:
         return tags
 
     def check_ranked(self, predictions: SceneSource, top: int | None = None) -> None:
-        """Refuse analyses of the best predictions if the detector does not rank them.
+        """Refuse analyses of top predictions if the detector does not rank them.
 
         Raises
         ------
@@ -269,7 +269,7 @@ def _enough(resamples: int) -> int:
 
 @options_class
 class IntervalOptions:
-    """Options for the certainty of a detector's numbers."""
+    """Options for confidence intervals of a detector's numbers."""
 
     bootstrap: int | None = option(
         None,
@@ -306,7 +306,7 @@ class IntervalOptions:
 
 @options_class
 class SignificanceOptions:
-    """Whether models are tested against the first, and how."""
+    """Options for tests of models against the first."""
 
     significance: bool = option(
         False, panel=options.SURE, help="Test each model against the first."
@@ -317,7 +317,7 @@ class SignificanceOptions:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The keyword arguments of functions that test."""
+        """Keyword arguments of test functions."""
         return {name: value for name, value in vars(self).items() if name != "significance"}
 
     def check(self, models: int) -> None:
@@ -339,18 +339,18 @@ def with_tests(
     Parameters
     ----------
     comparison : Comparison
-        The models side by side.
+        The compared models.
     tested : iterator of list of Difference
-        A function that tests each model but the first on demand, like
+        A function that tests each model except the first on demand, like
         :func:`diaghoi.statistics.significance.compare_each`.
     tests : SignificanceOptions
         Settings of the tests.
     bar : Progress
-        Shows which model is tested.
+        Shows the model being tested.
     """
     found: list[Difference] = []
     for model in comparison.models[1:]:
-        # The resamples of the images, and as many exchanges of the models.
+        # Resamples of the images, and as many exchanges of the models.
         bar.start_slow(f"testing {model.label}", tests.resamples, twice=True)
         found += next(tested)
     differences = corrected(found, tests.confidence)
@@ -379,7 +379,7 @@ class Analyses(ModelAnalyses):
 
     @property
     def of_boxes(self) -> list[str]:
-        """The analyses that need the boxes of all images, as typed."""
+        """The requested analyses that need the boxes of all images, as typed."""
         return [f"--also {name}" for name in self.values if name in NEED_BOXES]
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
@@ -407,12 +407,12 @@ class Analyses(ModelAnalyses):
         image_labels: ImageLabels | None,
         bar: Progress,
     ) -> Slices | None:
-        """Run the analyses, and add their outcomes to the keys of the JSON result.
+        """Run the analyses, and add their results as keys of the JSON.
 
         Returns
         -------
         Slices or None
-            The slices whose images a page shows.
+            Slices to show on a page.
         """
         training = self.training(diagnosis.vocabulary, bar)
         sources = read.annotations, read.predictions

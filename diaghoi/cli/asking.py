@@ -1,4 +1,4 @@
-"""Options of commands that ask language models, and the user's confirmation."""
+"""Options for commands that ask language models, and the user's confirmation."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class AskingOptions:
     )
 
     def prices(self, models: int) -> list[tuple[float, float]]:
-        """Read the prices of a million tokens in and out; empty if none is given."""
+        """Read the prices per million tokens in and out; empty if none is given."""
         from diaghoi.language.asking import read_prices
 
         return read_prices(self.price or [], models)
 
     def client(self, endpoint: Endpoint, **more: Any) -> Client:
-        """Make the client of a model."""
+        """Create the client of a model."""
         from diaghoi.language.asking import Client
 
         limits: dict[str, Any] = {} if self.temperature < 0 else {"temperature": self.temperature}
@@ -83,7 +83,7 @@ class AskingOptions:
         return store
 
     def goes_on(self, estimate: Iterable[str], quiet: bool) -> bool:
-        """Show the lines of the estimate on stderr, and ask for confirmation without ``--yes``."""
+        """Print the estimate on stderr, and ask for confirmation unless ``--yes`` is given."""
         if not (quiet and self.yes):
             for line in estimate:
                 typer.echo(line, err=True)
@@ -120,7 +120,7 @@ class PictureOptions:
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
-        """Check the files, including others to write; return the keyword arguments for asking."""
+        """Check the files, including other outputs; return the keyword arguments for asking."""
         from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 
         endpoint = read_endpoint(self.model, "--model")
@@ -134,7 +134,7 @@ class PictureOptions:
         }
 
     def ask(self, asker: FileAsker, notes: Iterable[str] = ()) -> None:
-        """Ask after the estimate is confirmed, and deliver the result.
+        """Ask once the estimate is confirmed, and deliver the result.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""``diaghoi figures cases``: cases drawn on their pictures, one by one or side by side."""
+"""``diaghoi figures cases``: cases drawn on their pictures, individually or side by side."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from diaghoi.oracles import error_title
 if TYPE_CHECKING:
     from diaghoi.report.case_figures import Model
 
-MOST_MODELS, MOST_IMAGES = 6, 30  # more fit no figure
+MOST_MODELS, MOST_IMAGES = 6, 30  # more do not fit in a figure
 PAGE = ".html"
 CASES, TYPICAL, OUTCOMES, CORRUPTED = (
     "a folder or a page of cases",
@@ -47,13 +47,13 @@ TAKEN = {
     OUTCOMES: (*OF_PREDICTIONS, "most", "outcomes", "threshold", "across"),
     CORRUPTED: ("corruption", "severity", "seed", "across"),
 }
-"""The options that not everything takes."""
+"""Options that apply only to some outputs."""
 CHOICE, LAYOUT, PICTURE = "Cases", "Figures", "Corrupted pictures"
 
 
 @options_class
 class CaseOptions:
-    """Options that choose the cases and their outputs."""
+    """Options for the cases and their outputs."""
 
     predictions: list[Path] = argument(
         metavar="PREDICTIONS...", help="Prediction files, or a picture to corrupt."
@@ -159,7 +159,7 @@ class CaseOptions:
         Raises
         ------
         InputError
-            If ``--out`` cannot hold it.
+            If ``--out`` has an unsuitable suffix.
         """
         models = self.predictions
         endings: tuple[str, ...] = outputs.FIGURES
@@ -179,7 +179,7 @@ class CaseOptions:
 
     @property
     def errors(self) -> list[str]:
-        """The requested errors; by default all, or those with kinds if kinds are requested."""
+        """The requested errors; by default all, or those that have kinds if kinds are requested."""
         if not self.error:
             return list(COMPARED if self.kind else ERRORS)
         known = (LABELS[0], *ERRORS)
@@ -190,7 +190,7 @@ class CaseOptions:
 
     @property
     def kinds(self) -> list[str]:
-        """The requested kinds of errors by similarity."""
+        """Requested kinds of errors, by similarity."""
         return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
 
     def of_class(self, diagnosis: Diagnosis) -> int | None:
@@ -203,7 +203,7 @@ class CaseOptions:
         return {"width": outputs.width_of(self.column), "columns": self.across or 0}
 
     def check(self, inputs: Sequence[Path | None]) -> None:
-        """Refuse unusable inputs and outputs before the work begins."""
+        """Refuse unusable inputs and outputs before any work."""
         out, images = self.out, self.images
         if self.suffix:
             outputs.check_outputs([out], inputs)
@@ -220,9 +220,9 @@ class CaseOptions:
 def cases(choices: CaseOptions) -> None:
     """Draw cases of errors on their pictures.
 
-    A folder or a page has the worst cases of each error. A figure has a typical case of each error;
-    for several models, right, false and missed pairs where the first and the last differ most; for
-    a picture, the corruptions of RoHOI.
+    A folder or page shows the worst cases of each error. A figure shows a typical case of each
+    error; for several models, right, false and missed pairs in images where the first and the last
+    differ most; for a picture, the corruptions of RoHOI.
     """
     said = ""
     with progress(choices.quiet) as bar:
@@ -248,7 +248,7 @@ def cases(choices: CaseOptions) -> None:
 def _read(
     choices: CaseOptions, bar: Progress
 ) -> tuple[list[Model], dict[str, Any] | None, list[str]]:
-    """Read and diagnose models; return them, the tables of similarity, and notes."""
+    """Read and diagnose models; return them, the similarity tables, and notes."""
     detector, evaluation = choices.detector, choices.detector.evaluation
     evaluation.check(detector.named)
     if choices.hoi is not None:
@@ -282,7 +282,7 @@ def _write_gallery(
     pictures: Pictures,
     bar: Progress,
 ) -> tuple[str, list[str]]:
-    """Choose and write cases; return how many there are of each error, and notes."""
+    """Choose and write cases; return their number for each error, and notes."""
     from diaghoi.report.gallery import gallery_of, write_folder, write_page
 
     diagnosis, *_ = model

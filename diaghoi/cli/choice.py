@@ -1,4 +1,4 @@
-"""``diaghoi choice``: multiple-choice evaluation of models that answer, and of detectors."""
+"""``diaghoi choice``: multiple-choice evaluation of language models and detectors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ALSO = {
 TABLES = ("choice", "selection")
 """Tables of a comparison."""
 KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
-"""Suffixes of files of scores."""
+"""Suffixes of score files."""
 
 
 @options_class
@@ -75,13 +75,13 @@ class AskedOptions:
 
     @property
     def files(self) -> list[Path | None]:
-        """The files that are read."""
+        """Input files."""
         return [self.questions, self.people]
 
     def read(
         self, dataset: str | None, bar: Progress
     ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
-        """Read the questions, and which images show several people, with notes on these."""
+        """Read the questions and the multi-person images, with notes on the latter."""
         bar.start("reading questions")
         asked = read_questions(self.questions, dataset=dataset)
         if self.people is None:
@@ -102,7 +102,7 @@ def _best(which: str) -> Any:
 
 @options_class
 class DetectorOptions:
-    """Options for reading detectors, and for the triplets that answer a question."""
+    """Options for reading detectors, and for the triplets that answer questions."""
 
     reading: ReadingOptions = without(ReadingOptions, "force")
     top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
@@ -128,7 +128,7 @@ class DetectorOptions:
         Raises
         ------
         InputError
-            If several options set it.
+            If several options set the rule.
         """
         ways = {name: getattr(self, name) for name in WAYS if getattr(self, name) is not None}
         if len(ways) > 1:
@@ -138,7 +138,7 @@ class DetectorOptions:
 
     @property
     def words(self) -> dict[str, Any]:
-        """Options for reading predictions; the questions fix the data set."""
+        """Options for reading predictions; the questions determine the data set."""
         return self.reading.words("dataset", "instances", "ids")
 
     def answers(self, path: Path, asked: Questions, label: str) -> Answers:
@@ -155,7 +155,7 @@ class DetectorOptions:
 
 @options_class
 class ScoredOptions(outputs.OutputOptions):
-    """Options for the analyses and outputs of a model's scores."""
+    """Options for analyses and outputs of a model's scores."""
 
     label: options.Label = None
     also: list[str] | None = options.also(ALSO)
@@ -163,7 +163,7 @@ class ScoredOptions(outputs.OutputOptions):
     detail: options.Detail = False
 
     def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
-        """Refuse files and settings that cannot be used, before the work begins."""
+        """Refuse unusable files and settings before any work."""
         super().check(kinds, inputs, stem)
         _ = self.wanted
 
@@ -183,7 +183,7 @@ class ScoredOptions(outputs.OutputOptions):
         bar : Progress
             Shows the progress.
         *more : str
-            Analyses that are needed besides the requested ones.
+            Analyses needed in addition to the requested ones.
         """
         result, answers = evaluation.to_dict(), evaluation.answers
         if (resamples := self.sure.bootstrap) is not None:
@@ -207,15 +207,15 @@ class ScoredOptions(outputs.OutputOptions):
         stem: str,
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
-        """Write the files of a result, and print one screen, or all of it with notes in detail.
+        """Write the files of a result, and print one screen, or everything with notes in detail.
 
-        Tables for papers are those of a comparison with one model.
+        Tables for papers are those of a comparison with a single model.
         """
         from diaghoi.report.choice import print_choice, print_choice_screen
         from diaghoi.report.columns import table_text
 
         def show() -> None:
-            # A figure may need further analyses.
+            # A figure may need additional analyses.
             left_out = set(ALSO).difference(self.wanted)
             shown = {key: value for key, value in result.items() if key not in left_out}
             if self.detail:
@@ -237,7 +237,7 @@ class ScoredOptions(outputs.OutputOptions):
 
 @options_class
 class ScoreOptions(ScoredOptions):
-    """Options for scoring answers, and for the output."""
+    """Options for scoring answers, and for outputs."""
 
     asked: AskedOptions
     answers: Path = argument(help="Answers: JSON lines with options and reply.")
@@ -269,7 +269,7 @@ def score(choices: ScoreOptions) -> None:
 
 @options_class
 class DetectOptions(ScoredOptions):
-    """Options for scoring a detector, and for the output."""
+    """Options for scoring a detector, and for outputs."""
 
     asked: AskedOptions
     predictions: options.Predictions
@@ -320,7 +320,7 @@ class CompareOptions(TableOptions):
             options.named("--table", ",".join(self.table), TABLES)
 
     def show_tables(self, comparison: AnyComparison) -> None:
-        """Print the scores and their tests, all tables in detail, or the requested ones."""
+        """Print scores and tests, all tables in detail, or the requested tables."""
         from diaghoi.report.comparison import print_comparison
 
         def told(part: Comparison) -> Comparison:
@@ -330,7 +330,7 @@ class CompareOptions(TableOptions):
         if self.detail or self.table or self.columns:
             super().show_tables(comparison)
             return
-        # The table marks significant differences: the tests of Instance-F1 are enough.
+        # The table marks significant differences, so the tests of Instance-F1 suffice here.
         print_comparison(selected(comparison.each(told), TABLES[:1]), notes=False)
         typer.echo("more: --detail, --table selection, --out choice.tex")
         outputs.print_number(comparison.notes)
@@ -339,7 +339,7 @@ class CompareOptions(TableOptions):
 @choice.command()
 @with_options
 def compare(choices: CompareOptions) -> None:
-    """Compare models that answer questions and detectors, in the layout of the paper.
+    """Compare detectors with models that answer questions, in the layout of the paper.
 
     Figures (.pdf, .svg, .png) show the scores of all models.
     """
@@ -382,7 +382,7 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
-    """Group models as the user says, or by their kind of answers; a single group is dropped."""
+    """Group models as requested, or by kind of answers; a single group is dropped."""
     groups = [
         heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
@@ -399,7 +399,7 @@ def _position_figures(
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
     if result["positions"] is None and not named:
         return {}
-    choice_positions_table(result)  # refuses this before anything is written
+    choice_positions_table(result)  # refuses a missing order before anything is written
     caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     return _figures(lambda: choice_positions(result), caption)
 

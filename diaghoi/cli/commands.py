@@ -22,21 +22,21 @@ from diaghoi.cli.robustness import corrupt, robustness
 from diaghoi.cli.semantic import ask, semantic
 from diaghoi.cli.similarity import similarity
 
-# Recent versions of Typer bundle click, older ones use the installed one: this works for both.
+# Recent versions of Typer bundle click, older ones use the installed package; this works with both.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 ANNOTATIONS = "the annotations are given with --annotations FILE"
 SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
 CHANGES = ("iou", "ap", "rare", "top")
-"""The usual changes of a protocol."""
-# Prefixes of options for annotations in other tools.
+"""Common changes to a protocol."""
+# Prefixes of annotation options in other tools.
 ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 
 
 class Command(TyperCommand):
-    """A command whose help has headings, with rare options only in ``--help-all``.
+    """A command whose help has headings, and lists rare options only with ``--help-all``.
 
-    The hint to --annotations is for options in the style of other tools.
+    For options in the style of other tools, the error refers to --annotations.
     """
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -76,7 +76,7 @@ class Command(TyperCommand):
 
 
 def _key_hint(option: str, words: Collection[str]) -> str:
-    """Name the option that an unknown option is a key or an old name of."""
+    """Find the option to which an unknown option belongs, as a key or an old name."""
     if option in ("--verb-similarity", "--object-similarity") and "--similarity" in words:
         return "give --similarity VERBS,OBJECTS"
     if option == "--similarity" and "--also" in words:
@@ -90,10 +90,10 @@ def _key_hint(option: str, words: Collection[str]) -> str:
 
 
 class Commands(TyperGroup):
-    """Commands of one or two words: ``semantic ask`` beside ``semantic FILE``."""
+    """Commands of one or two words: ``semantic ask`` in addition to ``semantic FILE``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the first words, the longest first."""
+        """Find the command named by the first words, longest first."""
         both = " ".join(args[:2])
         if len(args) > 1 and both in self.commands:
             args = [both, *args[2:]]
@@ -141,7 +141,8 @@ COMMANDS: dict[str, tuple[Any, str | None]] = {
     "choice": (choice, None),
     "demo": (demo, None),
 }
-"""What each command does, and its line in the list of commands, which has those of one word."""
+"""Each command's function and its line in the list of commands, which has only one-word commands.
+"""
 for name, (run, line) in COMMANDS.items():
     if isinstance(run, typer.Typer):
         for part in run.registered_commands:

@@ -1,4 +1,4 @@
-"""``diaghoi compare``: detectors side by side."""
+"""``diaghoi compare``: comparison of detectors."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class TableOptions(outputs.ScreenOptions):
     )
 
     def selected(self, comparison: AnyComparison) -> AnyComparison:
-        """Select the requested tables and columns of a comparison; all by default."""
+        """Select the requested tables and columns of a comparison, by default all."""
         return selected(comparison, self.table or (), self.columns or ())
 
     def texts(self, comparison: AnyComparison) -> dict[str, outputs.Text]:
-        """Make the text files of a comparison, by their suffixes."""
+        """Create the text files of a comparison, by suffix."""
         from diaghoi.report.comparison import to_text
         from diaghoi.report.latex import to_latex
         from diaghoi.report.markdown import to_markdown
@@ -78,7 +78,7 @@ class TableOptions(outputs.ScreenOptions):
         }
 
     def show_tables(self, comparison: AnyComparison) -> None:
-        """Print one screen of a comparison, all of it in detail, or the requested tables."""
+        """Print one screen of a comparison, everything in detail, or the requested tables."""
         from diaghoi.report.comparison import print_comparison, print_overview
 
         overview = all(map(has_overview, comparison.parts))
@@ -92,7 +92,7 @@ class TableOptions(outputs.ScreenOptions):
 
 @options_class
 class CompareOptions(TableOptions):
-    """Options for comparing detectors, and for the outputs."""
+    """Options for comparing detectors, and for outputs."""
 
     models: list[Path] = argument(
         metavar="FILES...",
@@ -114,12 +114,12 @@ class CompareOptions(TableOptions):
 
     @cached_property
     def saved(self) -> Callable[[Path, str | None], dict[str, Any] | None]:
-        """Reads the saved result of a file and a data set, once; None if it holds none."""
+        """Reads the saved result of a file and data set, once; None if there is none."""
         return cache(lambda file, dataset: read_result(file, dataset) or read_semantic(file))
 
     @property
     def follows_triplets(self) -> str:
-        """The first used option that needs single predictions; empty if there is none."""
+        """The first used option that needs individual predictions; empty if none."""
         needs = {
             "--only-predicted-images takes images out": self.only_predicted_images,
             "--also explain follows single predictions": "explain" in self.analyses,
@@ -133,12 +133,12 @@ class CompareOptions(TableOptions):
         self.check(KINDS, [*inputs, *self.analyses.files, *self.evaluation.files], "comparison")
 
     def of_study(self, study: Study) -> ProtocolOptions:
-        """Return how the models of a study are evaluated."""
+        """Return the evaluation options for the models of a study."""
         return replace(self.evaluation, protocol=study.protocol)
 
 
 class Compared(NamedTuple):
-    """The models of a study side by side.
+    """The compared models of a study.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Compared(NamedTuple):
     diagnoses : list of Diagnosis
         Scenes of the models whose predictions were read, if needed.
     models : list of PageModel
-        Content of the page for each model, if there is a page.
+        Page content of each model, if there is a page.
     """
 
     comparison: Comparison
@@ -179,7 +179,7 @@ def compare(choices: CompareOptions) -> None:
     drawn = () if several or any(semantic) else outputs.FIGURES
     kinds = [kind for kind in KINDS if kind in drawn or kind not in outputs.FIGURES]
     written = choices.output_files(kinds, "comparison")
-    # The models of several data sets cannot be explored together.
+    # Models of several data sets cannot share a page.
     page_of = (
         None if several or not (opens or in_file) else {"shown": outputs.SHOWN} if opens else {}
     )
@@ -268,9 +268,9 @@ def _contradictions(
 
 
 def _studies(choices: CompareOptions) -> list[Study]:
-    """Read the studies, or make one from the files and the lists that describe them.
+    """Read the studies, or create one from the files and options.
 
-    The command line overrides the study.
+    Options override the study.
     """
     files, protocol = choices.models, choices.evaluation.protocol
     given = choices.reading.of_study(annotations=choices.annotations, protocol=protocol)
@@ -309,7 +309,7 @@ def _studies(choices: CompareOptions) -> list[Study]:
 def _is_semantic(
     choices: CompareOptions, study: Study, saved: Mapping[Path, Mapping[str, Any] | None]
 ) -> bool:
-    """Return whether meaning counts; refuse inputs and options that do not suit."""
+    """Return whether meaning counts; refuse unsuitable inputs and options."""
     semantic = [file for file, result in saved.items() if is_semantic(result)]
     evaluated = [file for file, result in saved.items() if study.similarity and result is None]
     if not (study.similarity or semantic):
@@ -339,7 +339,7 @@ def _compared(
 ) -> Compared:
     """Evaluate the models of a study, or read their saved results, and compare them.
 
-    ``page_of`` says how a page shows a model; None without a page.
+    ``page_of`` returns the page content of a model; None without a page.
     """
     from diaghoi.semantic.run_evaluation import evaluate
     from diaghoi.semantic.tables.senses import read_tables
@@ -391,7 +391,7 @@ def _compared(
                 analyses.add_to_model(result, diagnosis, (truth, predictions), training, bar)
                 if read.coverage is not None:
                     result["coverage"] = read.coverage
-                # Boxes are dropped, because all diagnoses are in memory together.
+                # Boxes are dropped, because all diagnoses are in memory at once.
                 without = diagnosis.without_scenes()
                 if page_of is not None:
                     from diaghoi.report.html import page_model
@@ -403,7 +403,7 @@ def _compared(
                     diagnoses.append(without)
                 del diagnosis
             result["notes"] = [*read.notes, *result["notes"]]
-            del read, predictions  # free the memory before the next file is read
+            del read, predictions  # free memory before the next file is read
         elif page_of is not None and not is_semantic(result):
             from diaghoi.report.html import PageModel
 
@@ -426,7 +426,7 @@ def _compared(
 
 
 def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparison]:
-    """Explain the differences between the models of a page, which shows single images anyway."""
+    """Explain the differences between the models of a page, which always shows single images."""
     from diaghoi.report.html import PageModel
 
     comparison, models = part.comparison, part.models
@@ -435,7 +435,7 @@ def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparis
             differences = _differences(part.diagnoses, None, bar, of_images=False)
             return models, comparison.explain(differences)
         except InputError as error:
-            # On other images the page shows the means of each model, and says why there is no more.
+            # If images differ, the page shows only the means of each model, with the reason.
             models = [PageModel(result=each.result) for each in models]
             return models, replace(comparison, notes=(str(error), *comparison.notes))
     return models, comparison
@@ -448,7 +448,7 @@ def _differences(
     *,
     of_images: bool = True,
 ) -> list[ExplainedDifference]:
-    """Explain the difference of each model to the first, with tests if requested."""
+    """Explain the difference between each model and the first, with tests if requested."""
     settings: dict[str, Any] = {"of_images": of_images}
     total = None
     if tests is not None and tests.significance:
@@ -461,7 +461,7 @@ def _differences(
 
 
 def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
-    """Return the names of the images that the annotations and all predictions hold."""
+    """Return the names of the images that the annotations and all predictions have."""
     opened = []
     for model in study.models:
         bar.start(f"reading the images of {model.label}")
@@ -472,7 +472,7 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 def _plausible(
     choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
 ) -> Inputs:
-    """Name the images of predictions as in the annotations; refuse unusable predictions."""
+    """Rename the images of predictions as in the annotations; refuse unusable predictions."""
     wanted, read = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != read:
         raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")

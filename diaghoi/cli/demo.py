@@ -1,4 +1,4 @@
-"""``diaghoi demo``: make data, reports, JSON and a figure from nothing."""
+"""``diaghoi demo``: simulate data, and create reports, JSON and a figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diaghoi.cli.robustness import FIGURES, robustness
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 
-IMAGES = 100  # limit of images, without which the files would fill the disk
+IMAGES = 100  # limit on images, because the files could fill the disk
 DETECTORS = {each.name: each for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)}
 MODEL = """
 [[model]]
@@ -31,7 +31,7 @@ files = "{label}/{{corruption}}_{{severity}}.npz"
 
 @options_class
 class DemoOptions:
-    """Options for the simulation and its folder."""
+    """Options for the simulation and its output folder."""
 
     out: options.Folder = Path("demo")
     size: int = option(
@@ -51,10 +51,10 @@ class DemoOptions:
 def demo(choices: DemoOptions) -> None:
     """Simulate data and two detectors, and report on both.
 
-    The folder then holds the annotations and the predictions in the formats of the field (.pkl) and
-    in the package's own (.npz), and for each detector its report as text and JSON, and one figure.
-    With --robustness the folder holds a study of both detectors under 20 corruptions x 5
-    severities, its figures and JSON.
+    The folder then contains the annotations and predictions in the formats of the field (.pkl) and
+    in the package's own (.npz), and each detector's report as text, JSON and one figure. With
+    --robustness, the folder contains a study of both detectors under 20 corruptions x 5 severities,
+    with figures and JSON.
     """
     out, quiet = choices.out, choices.quiet
     check_folder(out)

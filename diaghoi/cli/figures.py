@@ -1,4 +1,4 @@
-"""``diaghoi figures``: the figures of a study of several detectors, for a paper."""
+"""``diaghoi figures``: paper figures of a study of several detectors."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def figures(choices: FigureOptions) -> None:
     every = (*files.values(), _captions_in(out))
     written = [path for paths in every for path in paths] if out.exists() else []
     outputs.check_files(written, [study, *predictions, *beside])
-    # To start processes takes longer than small studies.
+    # Starting processes takes longer than a small study.
     size = sum(path.stat().st_size for path in predictions if path.is_file())
     processes = choices.workers or (cores() if size >= LARGE else 1)
     kinds = [plots.FIGURES[name] for name in chosen]
@@ -128,7 +128,7 @@ def _captions_in(folder: Path) -> tuple[Path, Path]:
 
 
 def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> None:
-    """Write the captions of figures, for reading and ready for a paper."""
+    """Write the captions of figures as text and as LaTeX for a paper."""
     from diaghoi.report.latex import escaped
 
     markdown, latex = _captions_in(folder)
@@ -143,7 +143,7 @@ def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> N
 
 
 def _fitted(name: str) -> str:
-    """Scale only figures with a page of their own, so that the caption fits on the page."""
+    """Scale only figures on a separate page, so that the caption fits."""
     from diaghoi import plots
 
     whole = plots.FIGURES[name].width is not None
@@ -156,7 +156,7 @@ def class_of(name: str, vocabulary: Vocabulary) -> int:
     Raises
     ------
     InputError
-        If there is no such class.
+        If the class does not exist.
     """
     return find_class("--class", int(name) if name.isdecimal() else name, vocabulary)
 
@@ -191,7 +191,7 @@ def _collected(
 
 
 def _located(study: str, vocabulary: Vocabulary) -> tuple[Path, list[str]]:
-    """Find the annotations of a data set where the study does not name them."""
+    """Find the annotations of a data set that the study does not name."""
     try:
         located = find_annotations(vocabulary)
     except InputError:
@@ -208,7 +208,7 @@ def _draw(
     engine: Engine,
     bar: Progress,
 ) -> tuple[dict[str, str], list[str]]:
-    """Draw and write the figures; return the captions of the drawn figures, and notes."""
+    """Draw and write the figures; return the captions of drawn figures, and notes."""
     from diaghoi.engines.engine import Failure, Task
 
     notes, tasks = [], []

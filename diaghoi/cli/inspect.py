@@ -1,4 +1,4 @@
-"""``diaghoi inspect`` and ``diaghoi convert``: identify a file, and write it in the own format."""
+"""``diaghoi inspect`` and ``diaghoi convert``: identify a file, and convert it to .npz."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class InspectOptions:
 
     @property
     def is_data_set(self) -> bool:
-        """Whether the file is a description, or a known data set."""
+        """Whether the file is a description or a known data set."""
         return self.file.suffix == ".toml" or str(self.file) in VOCABULARIES
 
     @property
     def beside(self) -> dict[str, Any]:
-        """The files that belong to annotations of V-COCO."""
+        """Files that belong to V-COCO annotations."""
         return {key: self.reading.words("top")[key] for key in ("instances", "ids")}
 
     def check(self, annotations: Path | None) -> None:
-        """Refuse files that cannot be written or read, before the work begins."""
+        """Refuse files that cannot be written or read, before any work."""
         known = str(self.file) in VOCABULARIES
         inputs = [None if known else self.file, annotations, self.pairs, *self.beside.values()]
         outputs.check_files([self.output.json, self.to_description], inputs)
@@ -63,7 +63,7 @@ class InspectOptions:
 def inspect(choices: InspectOptions) -> None:
     """Identify a file, and report its problems.
 
-    For the description of a data set, show its interpretation and inspect its annotations.
+    For a data set description, show its interpretation and inspect its annotations.
     """
     choices.check(choices.annotations)
     (_inspect_data_set if choices.is_data_set else _inspect_file)(choices)
@@ -177,7 +177,7 @@ def _print_rows(rows: Iterable[tuple[str, Any]]) -> None:
 
 
 def _shown(value: Any) -> str:
-    """Write a value of a result on a line."""
+    """Format a value of a result on a line."""
     if isinstance(value, dict):
         return some_of([f"{name} {_shown(of)}" for name, of in value.items()], 4) or "none"
     if isinstance(value, list):
@@ -210,7 +210,7 @@ class ConvertOptions:
 
 @with_options
 def convert(choices: ConvertOptions) -> None:
-    """Convert a file to the package's own format, which loads fast.
+    """Convert a file to the package's own format, which loads quickly.
 
     The input may be in any known format; the output is a columnar .npz with triplets and pairs.
     """

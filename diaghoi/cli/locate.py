@@ -1,10 +1,9 @@
-"""Find the annotations and image labels of a data set if the user does not give them.
+"""Find the annotations and image labels of a data set if the user does not provide them.
 
 A file ``diaghoi.toml`` in the working directory, or in one of its parents, may name them::
 
-    [hico-det]
-    annotations = "data/instances_test2015.json"   # a path from this file, or a folder
-    image-labels = "data/anno.mat"
+    [hico-det] annotations = "data/instances_test2015.json" # a path relative to this file, or a
+    folder image-labels = "data/anno.mat"
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from diaghoi.formats import recognise
 from diaghoi.formats.hico_mat import ImageLabels, read_image_labels
 from diaghoi.formats.toml import check_keys, read_toml, text_of
 
-# Folders below the working directory in which the code bases of the field keep a data set, and the
-# names of its annotation files with the code bases that read them; the first that exists is used.
+# Folders below the working directory where the field's code bases keep a data set, and the names of
+# its annotation files with the code bases that read them; the first that exists is used.
 FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
@@ -56,14 +55,14 @@ NAMES["hico-det"][LABELS] = ("anno.mat",)  # only HICO-DET has image labels
 
 
 class LocatedFile(NamedTuple):
-    """An annotation file that was found in a folder.
+    """An annotation file found in a folder.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
     notes : list of str
-        The file that was used and the reason, for the results.
+        The file used, and the reason, for results.
     """
 
     path: Path
@@ -73,15 +72,15 @@ class LocatedFile(NamedTuple):
 def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> LocatedFile:
     """Find the annotation file of a data set, unless the user names it or its folder.
 
-    A described data set names its file. The file of a known data set is searched for in
-    ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders of the
-    field, in this order.
+    The description of a data set names the file. The file of a known data set is searched for in
+    ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders, in this
+    order.
 
     Raises
     ------
     InputError
-        If none is found; the message lists the places searched and how to get the file. Also if
-        ``diaghoi.toml`` is not valid, or names a file that does not exist.
+        If no file is found; the message lists the places searched and how to get the file. Also if
+        ``diaghoi.toml`` is invalid, or names a file that does not exist.
     """
     dataset = vocabulary.name
     if given is not None:
@@ -113,29 +112,29 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
 def image_labels(
     given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels that the user names, or fitting ones that are found.
+    """Read the image labels that the user names, or suitable ones that are found.
 
-    Image labels are searched for like annotations. If they do not label all images, Known Object
-    falls back to the boxes, with a note.
+    The search is as for annotations. If they do not label all images, Known Object falls back to
+    the boxes, with a note.
 
     Parameters
     ----------
     given : pathlib.Path or None
         HICO's ``anno.mat``.
     annotations, predictions : Scenes or another source of them
-        Scenes whose images are labelled.
+        Scenes whose images need labels.
 
     Returns
     -------
     labels : ImageLabels or None
         None if there are none.
     notes : list of str
-        The file that was used, and the reason.
+        The file used, and the reason.
 
     Raises
     ------
     InputError
-        If the file holds something else, which the message names.
+        If the file has other content, which the message names.
     """
     if given is not None:
         return _read_labels(given), []
@@ -158,7 +157,7 @@ def image_labels(
 
 
 def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
-    """Return a file, the place where it was found, and the user's places without it."""
+    """Return a file, the place where it was found, and the user's places without one."""
     looked: list[str] = []
     for place, value, paths in _places(dataset, key):
         path = next((path for path in paths if path.is_file()), None)
@@ -170,7 +169,7 @@ def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
 
 
 def _places(dataset: str, key: str) -> Iterator[tuple[str, str | None, list[Path]]]:
-    """Yield each place to search: its name, the user's value there, and the paths to try."""
+    """Yield each place to search: name, the user's value, and the paths to try."""
     names, folders = NAMES[dataset][key], FOLDERS[dataset]
     variable = os.environ.get(VARIABLE)
     if variable:
@@ -219,7 +218,7 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
 
 
 def _read_labels(path: Path) -> ImageLabels:
-    """Read the image-level labels of HICO; the error for another file identifies it."""
+    """Read HICO's image-level labels; the error for another file identifies its content."""
     try:
         return read_image_labels(path)
     except InputError as error:

@@ -1,10 +1,9 @@
-"""Declare options as fields of dataclasses, including options that several commands share.
+"""Declare options as dataclass fields, including options shared by several commands.
 
-A command takes one dataclass, an :func:`options_class`, whose fields are the options in the order
-of the help. A field is declared by :func:`option` or :func:`argument`, or has the type of a shared
-option below. A field that is itself a dataclass stands for all its options; options of a base class
-come last. :func:`with_options` shows them to Typer, and fills the dataclass. A new option is one
-field.
+A command takes one dataclass, an :func:`options_class`, whose fields are the options in help order.
+A field is declared by :func:`option` or :func:`argument`, or has the type of a shared option below.
+A field that is a dataclass stands for all its options; options of a base class come last.
+:func:`with_options` shows them to Typer, and fills the dataclass. A new option is one field.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from diaghoi.data.memory import (
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, check_label, close_matches, number_of, short
 
-# Beyond these a command would run for days, or a number not fit into an array.
+# Beyond these limits, a command would run for days, or a number would not fit into an array.
 MOST_RESAMPLES = 1_000_000
 MOST_IMAGES = 1_000_000
 MOST_ROWS = 1_000_000_000
@@ -40,8 +39,8 @@ LARGEST_SEED = 2**63 - 1
 Block = TypeVar("Block")
 
 FORMATS = ("pdf", "svg", "png")
-"""Kinds of files of figures."""
-# Headings of options in the help of commands that have many.
+"""File types of figures."""
+# Option headings in the help of commands with many options.
 READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
 MEANING = "Semantic similarity"
 FILES, EXTRAS = "Output files", "Additional analyses"
@@ -55,9 +54,9 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, frozen_default=True)
     def options_class(block: type[Block]) -> type[Block]:
-        """Make a class a frozen dataclass of options."""
+        """Turn a class into a frozen dataclass of options."""
 else:
-    # Unused parts of options are left out, because making them takes longer than all the rest.
+    # Unused parts of options are omitted, because creating them takes longer than everything else.
     options_class = partial(dataclass, frozen=True, kw_only=True, eq=False, repr=False)
 
 
@@ -69,23 +68,23 @@ def option(
     among: Collection[str] = (),
     **more: Any,
 ) -> Any:
-    """Declare an option as the field of a dataclass, or in the type of a shared one.
+    """Declare an option as a dataclass field, or in the type of a shared option.
 
     Parameters
     ----------
     default : object, optional
         Required without.
     *names : str
-        The option as typed, by default ``--`` and the name of the field; ``--yes/--no`` for either.
+        The option as typed, by default ``--`` and the field name; ``--yes/--no`` for either.
     panel : str, optional
-        The heading above it in the help.
+        Heading in the help.
     rare : bool
         Whether only ``--help-all`` lists the option.
     among : collection of str
-        All possible values, if they are few.
+        All possible values, if there are only a few.
     **more
-        What Typer takes: ``help``, ``metavar``, bounds ``min`` and ``max`` of a number, a
-        ``callback`` that checks the value, ``is_eager`` for one that comes before all others.
+        Arguments for Typer: ``help``, ``metavar``, bounds ``min`` and ``max`` of a number, a
+        ``callback`` that checks the value, ``is_eager`` for an option processed before all others.
     """
     given = {"rich_help_panel": panel, "hidden": rare, **more}
     if among:
@@ -94,13 +93,13 @@ def option(
 
 
 def argument(*, help: str, metavar: str | None = None, default: Any = MISSING) -> Any:
-    """Declare an argument as the field of a dataclass, required unless it has a default."""
+    """Declare an argument as a dataclass field, required unless it has a default."""
     given = {"help": help, "metavar": metavar}
     return field(default=default, metadata={"kind": typer.Argument, "names": (), "given": given})
 
 
 def without(block: Callable[..., Any], *names: str) -> Any:
-    """Declare all options of another dataclass except some, which keep their defaults."""
+    """Declare all options of another dataclass, except some that keep their defaults."""
     return field(default_factory=block, metadata={"without": names})
 
 
@@ -112,7 +111,7 @@ def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
     Raises
     ------
     InputError
-        From ``__post_init__`` of a dataclass, when the command runs.
+        If ``__post_init__`` of a dataclass raises it when the command runs.
     """
     (block,) = (kind for name, kind in get_type_hints(command).items() if name != "return")
 
@@ -136,13 +135,13 @@ class Key(NamedTuple):
     help : str
         Description in the list of keys.
     read : callable
-        Reads the value, or raises :class:`ValueError` with the accepted values.
+        Parses the value, or raises :class:`ValueError` with the accepted values.
     alone : object
-        The value of a key without one; None if a key needs one.
+        Value of a key given without one; None if the key needs a value.
     metavar : str
-        Placeholder of the value in the list of keys; empty for a key without a value.
+        Placeholder for the value in the list of keys; empty for a key without a value.
     several : bool
-        Whether the key may be repeated; its value is then a list.
+        Whether the key may be repeated, in which case its value is a list.
     """
 
     help: str
@@ -153,26 +152,26 @@ class Key(NamedTuple):
 
 
 def flag(help: str) -> Key:
-    """Make a key without a value."""
+    """Create a key without a value."""
     return Key(help, alone=True, metavar="")
 
 
 def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[str, Any]:
-    """Read the values of an option like ``--read objects=coco91,origin=1``.
+    """Parse the values of an option like ``--read objects=coco91,origin=1``.
 
     Parameters
     ----------
     option : str
         Name of the option, for messages.
     given : iterable of str
-        Pairs with commas between; a comma that no key follows belongs to the value.
+        Comma-separated pairs; a comma that no key follows belongs to the value.
     keys : mapping
-        The keys that there are.
+        The known keys.
 
     Returns
     -------
     dict
-        By key, its value, or the list of its values.
+        Value, or list of values, of each key.
 
     Raises
     ------
@@ -206,7 +205,7 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
 
 
 def list_of_keys(keys: Mapping[str, Key]) -> str:
-    """List the keys of an option, a line each."""
+    """List the keys of an option, one per line."""
     heads = {}
     for name, key in keys.items():
         value = f"={key.metavar}" if key.metavar else ""
@@ -216,12 +215,12 @@ def list_of_keys(keys: Mapping[str, Key]) -> str:
 
 
 def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
-    """Make the callback of an option that lists its keys for the value ``help``."""
+    """Create the callback of an option that lists its keys for the value ``help``."""
     return explaining(f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}")
 
 
 def explaining(text: str) -> Callable[[Any], Any]:
-    """Make the callback of an option that prints a text for the value ``help``."""
+    """Create the callback of an option that prints a text for the value ``help``."""
 
     def callback(given: Any) -> Any:
         if "help" in ([given] if isinstance(given, str) else given or ()):
@@ -233,7 +232,7 @@ def explaining(text: str) -> Callable[[Any], Any]:
 
 
 def also(keys: Mapping[str, Key]) -> Any:
-    """Declare ``--also``, the additional analyses of a command, as the field of a dataclass."""
+    """Declare ``--also``, the additional analyses of a command, as a dataclass field."""
     return option(
         None,
         metavar="NAME[=VALUE],...",
@@ -245,7 +244,7 @@ def also(keys: Mapping[str, Key]) -> Any:
 
 
 def choice_of(*names: str) -> Callable[[str], str]:
-    """Read one of a set of names."""
+    """Return a function that parses one of a set of names."""
 
     def read(value: str) -> str:
         if value not in names:
@@ -256,7 +255,7 @@ def choice_of(*names: str) -> Callable[[str], str]:
 
 
 def checked(read: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Make the callback of an option from the reader of its values."""
+    """Create the callback of an option from the parser of its values."""
 
     def callback(parameter: typer.CallbackParam, value: Any) -> Any:
         try:
@@ -273,7 +272,7 @@ def _unknown(name: str, names: Collection[str], number: str = "one") -> str:
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
-    """Read a whole number between two."""
+    """Return a function that parses an integer in a range."""
 
     def read(value: str) -> int:
         if not re.fullmatch(r"[+-]?\d{1,19}", value) or not least <= int(value) <= most:
@@ -292,7 +291,7 @@ def number(value: str) -> float:
 
 
 def fraction(value: object) -> float:
-    """Read a number between 0 and 1."""
+    """Parse a number between 0 and 1."""
     read = number(str(value))
     if not 0 < read < 1:
         raise ValueError("must lie between 0 and 1")
@@ -306,7 +305,7 @@ def _at_least_two(resamples: int) -> int:
 
 
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
-    """Return the fields of a dataclass with their types, fields of the base class last."""
+    """Return the fields of a dataclass with types, those of the base class last."""
     kinds = get_type_hints(block, include_extras=True)
     declared = {each.name: each for each in fields(block) if each.name not in left_out}
     own = [name for name in inspect.get_annotations(block) if name in declared]
@@ -325,8 +324,8 @@ def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.
         names = declared["names"]
         if kind is bool and not names:  # without --no-
             names = (f"--{each.name.replace('_', '-')}",)
-        # The reader of a file reports its problems, not the parser of the command line, so that all
-        # these messages read alike.
+        # The reader of a file reports problems, rather than the command-line parser, so that all
+        # such messages read alike.
         shown = declared["kind"](*names, **declared["given"], readable=False)
         default = inspect.Parameter.empty if each.default is MISSING else each.default
         yield inspect.Parameter(
@@ -338,7 +337,7 @@ def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.
 
 
 def _filled(block: Any, given: dict[str, Any], left_out: Collection[str] = ()) -> Any:
-    """Make a dataclass of the values of its options."""
+    """Create a dataclass from the values of its options."""
     values = {}
     for each, kind in _members(block, left_out):
         if is_dataclass(kind):
@@ -350,7 +349,7 @@ def _filled(block: Any, given: dict[str, Any], left_out: Collection[str] = ()) -
 
 
 def given(block: Any) -> Iterator[str]:
-    """Name the options that have other values than their defaults, in nested dataclasses, too."""
+    """List the options with non-default values, including nested dataclasses."""
     for each in fields(block):
         value = getattr(block, each.name)
         if is_dataclass(value):
@@ -503,7 +502,7 @@ class EngineOptions:
 
     @contextmanager
     def started(self, bar: Progress) -> Iterator[Engine]:
-        """Start and end the workers; the bar shows what the command waits for."""
+        """Start and stop the workers; the bar shows the current step."""
         number = self.workers or cores()
         if self.engine in (None, "local"):
             from diaghoi.engines.engine import LocalEngine
@@ -520,7 +519,7 @@ class EngineOptions:
 
 
 def split_list(option: str, value: str | None, number: int) -> list[str]:
-    """Split an option that lists one value per model at its commas.
+    """Split an option with one value per model at commas.
 
     Parameters
     ----------
@@ -539,7 +538,7 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
     Raises
     ------
     InputError
-        If the number of values is another.
+        If the number of values differs from that of models.
     """
     if value is None:
         return [""] * number
@@ -554,7 +553,7 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
 
 
 def named(option: str, given: str, known: Collection[str]) -> list[str]:
-    """Read names that commas separate.
+    """Parse comma-separated names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Check the paths of a command before the work begins, and deliver its result."""
+"""Check the paths of a command before any work, and deliver its result."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from diaghoi.report.html import Page
 
 SHOWN = 40
-"""Predictions of an image that a server draws: twice as many as in a page that is a file."""
+"""Number of predictions per image that a server draws: twice as many as in a page file."""
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 STDOUT = "-"
 FIGURES = (".pdf", ".svg", ".png")
 TABLES = (".csv", ".md", ".tex", ".txt")
 Text = Callable[[], str]
-"""Function that makes the content of a text file."""
+"""Function that creates the content of a text file."""
 Writer = Callable[[Path], Sequence[str]]
 """Writes a file, and returns notes on it."""
 
@@ -60,19 +60,19 @@ class OutputOptions:
     quiet: options.Quiet = False
 
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
-        """Name all files, with the suffixes that tell their content; ``-`` is stdout.
+        """Name all files, with the suffixes that determine their content; ``-`` is stdout.
 
         Parameters
         ----------
         kinds : collection of str
-            Endings of the names of files that the command writes: ``.csv``, ``classes.csv``.
+            Endings of the file names that the command writes: ``.csv``, ``classes.csv``.
         stem : str
-            Stem of the names of files in a folder.
+            Stem of the file names in a folder.
 
         Raises
         ------
         InputError
-            If a suffix is unknown, a file is named twice, or a kind cannot be printed.
+            If a suffix is unknown, a file is named twice, or a type cannot be printed.
         """
         files = [] if self.json is None else [(self.json, ".json")]
         for path in self.out or ():
@@ -99,13 +99,13 @@ class OutputOptions:
         return dict(files)
 
     def printed(self, kinds: Iterable[str]) -> str:
-        """Return the kind of text that stdout gets instead of the usual screen, or nothing."""
+        """Return the type of text for stdout instead of the usual screen; empty if none."""
         names = [str(path).lower() for path in self.out or ()]
         names += [f"{self.json}.json"]
         return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
 
     def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
-        """Refuse, before the work begins, files that cannot be written or read.
+        """Refuse, before any work, files that cannot be written or read.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class OutputOptions:
         Parameters
         ----------
         texts : mapping
-            Functions that make the text of a file, by suffix.
+            Functions that create the text of a file, by suffix.
         writers : mapping, optional
             Functions that write other files, by suffix.
         stem : str
@@ -148,7 +148,7 @@ class OutputOptions:
         writers = writers or {}
         notes: list[str] = []
         files = self.output_files([*texts, *writers], stem).items()
-        # Texts come first, so that a failing figure or page does not cost any of them.
+        # Texts come first, so that a failing figure or page does not affect them.
         for path, kind in sorted(files, key=lambda file: file[1] not in texts):
             if str(path) == STDOUT:
                 continue
@@ -166,7 +166,7 @@ class OutputOptions:
         notes: Iterable[str] = (),
         files: Iterable[Path] = (),
     ) -> None:
-        """Print a result on stdout, or one of its texts if requested; print notes on stderr.
+        """Print a result, or a requested text of it, on stdout, and notes on stderr.
 
         Parameters
         ----------
@@ -175,9 +175,9 @@ class OutputOptions:
         show : callable
             Prints the usual screen.
         notes : iterable of str
-            Printed in any case but ``--quiet``.
+            Always printed, except with ``--quiet``.
         files : iterable of Path
-            Named on stderr where they exist.
+            Files to name on stderr if they exist.
         """
         if kind := self.printed(texts):
             typer.echo(texts[kind]().removesuffix("\n"))
@@ -206,14 +206,14 @@ class OutputOptions:
 
 @options_class
 class ScreenOptions(OutputOptions):
-    """Options for the outputs of a result with one screen and a detailed form."""
+    """Options for the outputs of a result with a one-screen and a detailed form."""
 
     detail: options.Detail = False
 
     def present(
         self, notes: Sequence[str], screen: Callable[[], object], everything: Callable[[], object]
     ) -> None:
-        """Print one screen and the number of notes, or in detail everything and the notes."""
+        """Print one screen and the number of notes, or with ``--detail`` all of both."""
         if self.detail:
             everything()
             print_notes(notes)
@@ -238,11 +238,11 @@ class PageOptions:
 
     @property
     def pictures(self) -> Pictures | None:
-        """The folder of pictures, if there is one."""
+        """The folder of pictures, if any."""
         return None if self.images is None else Pictures(self.images)
 
     def check(self, written: bool) -> None:
-        """Check the inputs of a page before the work begins.
+        """Check the inputs of a page before any work.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class PageOptions:
             Pictures(self.images)
 
     def serve(self, page: Page, quiet: bool) -> None:
-        """Show a page at an address that nobody else on this machine can guess, until Ctrl-C."""
+        """Serve a page at an unguessable local URL until Ctrl-C."""
         from diaghoi.report.html.server import PageServer
 
         with PageServer(page, self.pictures, self.port) as server:
@@ -295,7 +295,7 @@ class PageOptions:
 
 
 def as_json(result: Mapping[str, Any]) -> dict[str, Text]:
-    """Name the text of a JSON file for :meth:`OutputOptions.deliver`."""
+    """Return the JSON text for :meth:`OutputOptions.deliver`."""
     return {".json": lambda: to_json(result) + "\n"}
 
 
@@ -309,7 +309,7 @@ def _kind(path: Path, kinds: Iterable[str]) -> str:
 
 
 def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[Path, str]]:
-    """Name the files that a folder gets; without jinja2 there is no page."""
+    """Name the files for a folder; without jinja2 there is no page."""
     for kind in kinds:
         if kind == ".html":
             try:
@@ -320,28 +320,28 @@ def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[
 
 
 def check_page() -> None:
-    """Refuse to write a page where jinja2 is missing."""
+    """Refuse to write a page if jinja2 is missing."""
     from diaghoi.report.pages import check_installed
 
     check_installed()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file; it appears whole or not at all."""
+    """Write a text file; it appears completely or not at all."""
     with replacing(path) as temporary:
-        # Names in results need not be Unicode.
+        # Names in results may not be Unicode.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 
 def plain_text(show: Callable[[Any], object]) -> str:
-    """Print on a console of 80 columns without colours, and return the text."""
+    """Print to a console of 80 columns without colours, and return the text."""
     from diaghoi.report.terminal import captured
 
     return captured(show, 80)
 
 
 def print_number(notes: Sequence[str]) -> None:
-    """Say on stderr how many notes there are."""
+    """Print the number of notes on stderr."""
     if notes:
         typer.echo(f"{number_of('note', len(notes))}: --detail", err=True)
 
@@ -378,7 +378,7 @@ def draw(
     column: str = "double",
     name: str = "delta_map",
 ) -> list[str]:
-    """Draw a figure of results as ``diaghoi figures`` does; return notes on it."""
+    """Draw a figure of results as ``diaghoi figures`` does; return notes."""
     from diaghoi import plots
 
     figure = partial(plots.figure_of, plots.FIGURES[name], results, width_of(column))
@@ -386,7 +386,7 @@ def draw(
 
 
 def save_figure(figure: Callable[[], Any], path: Path, caption: str, name: str = "") -> list[str]:
-    """Draw a figure, and write it; return notes, which name it where it cannot be drawn."""
+    """Draw and write a figure; return notes, which name it if it cannot be drawn."""
     from diaghoi import plots
 
     def drawn() -> list[str]:
@@ -400,7 +400,7 @@ def save_figure(figure: Callable[[], Any], path: Path, caption: str, name: str =
 
 
 def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
-    """Draw, and return the notes, with one on letters that the font does not have."""
+    """Draw, and return the notes, including one on characters that the font lacks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         notes = draw()
@@ -425,19 +425,19 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
 def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse output files that cannot be written, or that are also read.
 
-    Temporary files that killed runs left behind are removed.
+    Temporary files of killed runs are removed.
 
     Parameters
     ----------
     files : iterable of path or None
-        Output files; ``-`` is stdout, None is no file.
+        Output files; ``-`` is stdout, and None no file.
     inputs : iterable of path or None
         Files that are read.
 
     Raises
     ------
     InputError
-        If the path is in a missing folder, a folder itself, a device, or one of the inputs.
+        If the path is in a missing folder, or is a folder, a device, or one of the inputs.
     """
     read = {os.path.realpath(path) for path in inputs if path is not None}
     written: set[str] = set()

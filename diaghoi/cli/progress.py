@@ -14,9 +14,9 @@ from diaghoi.exceptions import printable
 
 
 class Progress:
-    """The current task, and its progress.
+    """The current task with its progress.
 
-    The bar appears after a second, so that quick commands neither flicker nor import rich for it.
+    The bar appears after a second, so that quick commands neither flicker nor import rich.
     """
 
     def __init__(self) -> None:
@@ -27,12 +27,12 @@ class Progress:
         self._logs = False
 
     def start(self, task: str, total: int | None = None) -> None:
-        """Start a task, with its number of steps if known."""
+        """Start a task, with the number of steps if known."""
         self.task, self.done, self.total = task, 0, total
         self._update()
 
     def start_slow(self, task: str, total: int, *, twice: bool = False) -> None:
-        """Start a task that takes long on a whole data set: a log file says so in one line.
+        """Start a task that takes long on a whole data set, and announce it in a log file.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class Progress:
         total : int
             Resamples to come.
         twice : bool
-            Whether each of them counts as two steps.
+            Whether each resample counts as two steps.
         """
         self.start(task, 2 * total if twice else total)
         if self._logs:
@@ -87,7 +87,7 @@ class Progress:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
-    """Give a progress that is shown, or silent if ``quiet``."""
+    """Yield a progress display, silent if ``quiet``."""
     if quiet:
         yield Progress()
     else:

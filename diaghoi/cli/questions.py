@@ -1,4 +1,4 @@
-"""``diaghoi choice ask`` and ``choice build``: ask a model questions, and make questions."""
+"""``diaghoi choice ask`` and ``choice build``: ask a model questions, and build questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, wri
 from diaghoi.report.quality_sheet import write_quality_sheet
 
 SHEET = "quality_sheet.html"
-"""Name of the page in the folder of a benchmark."""
+"""Name of the page in a benchmark folder."""
 
 
 @options_class
@@ -56,7 +56,7 @@ class AskOptions(PictureOptions):
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
 
     def people(self, asked: Questions) -> Detections | None:
-        """Read the people whom a detector found."""
+        """Read the people found by a detector."""
         if self.detections is None:
             return None
         if self.setting not in (None, 3):
@@ -104,7 +104,7 @@ def ask(choices: AskOptions) -> None:
 
 @options_class
 class BuildOptions:
-    """Options for making questions, and for the judges."""
+    """Options for building questions, and for judges."""
 
     annotations: Path = argument(help="Annotations in any known format.")
     out: Path = option(help="The folder to write.")
@@ -147,16 +147,16 @@ class BuildOptions:
 
     @property
     def answers(self) -> Path:
-        """The file of the verdicts of models."""
+        """File of the models' verdicts."""
         return self.store or self.out.with_name(f"{self.out.name}.answers.jsonl")
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Return keyword arguments that choose the people in question."""
+        """Return keyword arguments that select the people to ask about."""
         return {"seed": self.seed, "all_people": self.all_people}
 
     def check(self, models: Collection[str], *, asks: bool) -> None:
-        """Refuse unusable paths, except files of judges, which are read at once."""
+        """Refuse unusable paths, except judge files, which are read immediately."""
         outputs.check_folder(self.out)
         names = (*FILES, SHEET) if self.out.is_dir() else ()
         written = [*(self.out / name for name in names), self.results.json]

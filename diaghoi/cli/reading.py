@@ -49,12 +49,12 @@ READ = {
     "ids": Key("image ids that belong to vcoco_test.json", Path, metavar="FILE"),
     "image-id": Key("the image of a V-COCO file that does not name its one image", metavar="ID"),
 }
-"""Keys of ``--read``: how files are read where their content does not show it."""
+"""Keys of ``--read``: how to read files whose content does not show it."""
 
 
 @options_class
 class ReadingOptions:
-    """Options for reading the files of a command."""
+    """Options for reading the input files of a command."""
 
     dataset: options.Dataset = None
     read: list[str] | None = option(
@@ -73,12 +73,12 @@ class ReadingOptions:
         self.words()
 
     def words(self, *left_out: str) -> dict[str, Any]:
-        """Return the keyword arguments of the readers, refusing some.
+        """Return the keyword arguments of the readers, except refused ones.
 
         Raises
         ------
         InputError
-            If a refused key is used, and from :func:`diaghoi.cli.options.keyed`.
+            If a refused key is used, or :func:`diaghoi.cli.options.keyed` raises it.
         """
         words: dict[str, Any] = {"dataset": self.dataset} | dict.fromkeys(map(_word, READ))
         for name, value in keyed("--read", self.read or (), READ).items():
@@ -88,7 +88,7 @@ class ReadingOptions:
         return {name: value for name, value in words.items() if name not in left_out}
 
     def of_study(self, **more: Any) -> dict[str, Any]:
-        """Return the values that override a study, and others that are not None."""
+        """Return the values that override a study, and other values that are not None."""
         words = self.words()
         given = more | {name: words.pop(name) for name in ("dataset", "instances", "ids")}
         reading = {name: value for name, value in words.items() if value is not None}
@@ -102,7 +102,7 @@ def _word(key: str) -> str:
 
 @options_class
 class ProtocolOptions:
-    """Options for the evaluation of detectors."""
+    """Options for evaluating detectors."""
 
     protocol: str | None = option(
         None,
@@ -131,11 +131,11 @@ class ProtocolOptions:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are read."""
+        """Input files."""
         return [] if self.groups is None else [self.groups]
 
     def made(self, vocabulary: Vocabulary, notes: list[str] | None = None) -> Protocol:
-        """Make the protocol for a data set; say in ``notes`` how groups were read."""
+        """Create the protocol for a data set; record in ``notes`` how groups were read."""
         if self.zero_shot is not None and self.groups is not None:
             raise InputError("--zero-shot and --groups: give only one of them")
         groups: tuple[Group, ...] = ()
@@ -148,13 +148,13 @@ class ProtocolOptions:
         return protocol_named(chosen, usual=usual, groups=groups or None)
 
     def notes(self, vocabulary: Vocabulary) -> list[str]:
-        """Say how the groups of classes were read."""
+        """Return notes on how the groups of classes were read."""
         notes: list[str] = []
         self.made(vocabulary, notes)
         return notes
 
     def top(self, vocabulary: Vocabulary) -> int | None:
-        """Return how many triplets of an image count, where the user changes that."""
+        """Return the number of triplets per image that count, if the user changes it."""
         if self.protocol is None:
             return None
         usual = vocabulary.protocol
@@ -166,7 +166,7 @@ class ProtocolOptions:
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:
-            # Its names come from the data set, which the files may show.
+            # The names of splits depend on the data set, which the files may show.
             if vocabulary is not None:
                 raise
 
@@ -177,11 +177,11 @@ class Inputs(NamedTuple):
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Scenes of one data set; they stay in the file if they can be read on demand.
+        Scenes of one data set, which stay in the file if they can be read on demand.
     files : list of pathlib.Path
-        The files of annotations, predictions and pairs.
+        Files of annotations, predictions and pairs.
     notes : list of str
-        The place of the annotations, and warnings about implausible input.
+        Location of the annotations, and warnings about implausible input.
     coverage : dict or None
         Values for the result with ``--only-predicted-images``: ``annotated_images`` and
         ``predicted_images`` of the files, ``shared_images``, and ``only_predicted_images``, True.
@@ -195,7 +195,7 @@ class Inputs(NamedTuple):
 
     @property
     def scenes(self) -> tuple[Scenes, Scenes]:
-        """Annotations and predictions, all in memory."""
+        """Annotations and predictions, entirely in memory."""
         return self.annotations.load(), self.predictions.load()
 
     @property
@@ -204,7 +204,7 @@ class Inputs(NamedTuple):
         return self.annotations.vocabulary
 
     def only(self, names: StrArray) -> Inputs:
-        """Keep the images that all files hold; a note names the omissions.
+        """Keep the images that all files have; a note names the omissions.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Inputs(NamedTuple):
         Raises
         ------
         InputError
-            If there is none.
+            If no image is in all files.
         """
         annotations, predictions = self.annotations, self.predictions
         if not len(names):
@@ -245,9 +245,9 @@ class Inputs(NamedTuple):
 
 @options_class
 class DetectorOptions:
-    """The files of a detector beside its predictions, and how all are read and evaluated.
+    """A detector's files other than predictions, with options for reading and evaluating all.
 
-    Without a name, annotations come from the prediction file or a search.
+    By default, annotations come from the prediction file or a search.
     """
 
     annotations: options.Annotations = None
@@ -258,7 +258,7 @@ class DetectorOptions:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The data set, if known before the files are read."""
+        """The data set, if known before files are read."""
         words = vocabulary_named(self.reading.dataset or "hico-det")
         given = None if words.known else self.annotations
         return words if given is None else replace(words, annotations=given)
@@ -270,18 +270,18 @@ class DetectorOptions:
 
     @property
     def words(self) -> Any:
-        """Options of the readers, with as many triplets per image as count."""
+        """Options of the readers, with the number of triplets per image that count."""
         words, top = self.reading.words(), self.evaluation.top(self.vocabulary)
         return words if top is None else words | {"top": top}
 
     @property
     def of_predictions(self) -> Any:
-        """Options for reading predictions, without the files of the annotations."""
+        """Options for reading predictions without annotation files."""
         return self.words | {"instances": None, "ids": None}
 
     @property
     def files(self) -> list[Path | None]:
-        """The files that the user names."""
+        """Files named by the user."""
         words = self.reading.words("dataset")
         beside = [self.annotations, self.pairs, words["instances"], words["ids"]]
         return [*beside, *self.evaluation.files]
@@ -298,13 +298,13 @@ class DetectorOptions:
         bar : Progress
             Shows the current step.
         check : callable
-            Called with all input files as soon as they are known, to refuse outputs that would
-            overwrite them.
+            Called with all input files once they are known, to refuse outputs that would overwrite
+            them.
 
         Raises
         ------
         InputError
-            If they cannot be read or found.
+            If a file cannot be read or found.
         """
         files, force = [predictions], self.reading.force
 
@@ -337,14 +337,14 @@ def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary 
     Parameters
     ----------
     choice : callable
-        Function of a data set that raises :class:`InputError` if the choice does not suit.
+        Function of a data set that raises :class:`InputError` if the choice is unsuitable.
     vocabulary : Vocabulary or None
         The data set, if known.
 
     Raises
     ------
     InputError
-        Of the first data set.
+        If the choice suits none; the error is that of the first data set.
     """
     errors = []
     for each in map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]:
@@ -374,9 +374,9 @@ def check_annotations(
     vocabulary : Vocabulary or None
         The data set, if the user names it.
     predictions : pathlib.Path
-        Their first images show the data set, and whether the file holds the annotations.
+        Predictions, whose first images show the data set, and whether the file has annotations.
     find : callable
-        Finds the annotations of a data set, or says that there are none.
+        Finds the annotations of a data set, or raises an error if there are none.
     fitting : bool
         Whether the predictions must fit a known data set if the user names none.
     **reading
@@ -385,7 +385,7 @@ def check_annotations(
     Raises
     ------
     InputError
-        Of ``find``, for a folder without annotations, and for unreadable predictions.
+        If ``find`` raises it, a folder has no annotations, or predictions are unreadable.
     """
     if path is not None:
         if vocabulary is not None:

@@ -33,7 +33,7 @@ WILDCARDS = frozenset("*?[")
 
 @options_class
 class ReportOptions(outputs.ScreenOptions):
-    """Options for the diagnosis of predictions, and for the outputs."""
+    """Options for diagnosing predictions, and for outputs."""
 
     predictions: str = argument(
         help="Prediction file (or folder of .mat files); in quotes, a pattern of several."
@@ -67,19 +67,19 @@ class ReportOptions(outputs.ScreenOptions):
 
     @property
     def stem(self) -> str:
-        """The name of the detector and of files in a folder, from its file or folder."""
+        """Name of the detector and of files in a folder, from its file or folder."""
         path = Path(self.predictions)
         return self.label or (path.parent.name if self.is_pattern else path.stem)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Endings of the names of files that can be written."""
+        """Endings of the file names that can be written."""
         attributed = "attribution" in self.analyses
         more = [f"attribution{kind}" for kind in outputs.FIGURES if attributed]
         return (*KINDS, *more) if self.several else (".html", *KINDS, *more)
 
     def shards(self) -> list[str]:
-        """List the prediction files; refuse options that need the boxes of all images at once."""
+        """List the prediction files; refuse options that need all images' boxes at once."""
         refused = ["--pairs"] * bool(self.detector.pairs) + ["--open"] * self.page.open
         refused += [f"--out {path}" for path in self.out or () if path.suffix.lower() == ".html"]
         for words in (*refused, *self.analyses.of_boxes):
@@ -98,7 +98,7 @@ class ReportOptions(outputs.ScreenOptions):
         return self.output_files(self.kinds, self.stem)
 
     def check_files(self, inputs: Iterable[Path | None]) -> None:
-        """Refuse files that cannot be written or read, before the work begins."""
+        """Refuse files that cannot be written or read, before any work."""
         self.check(self.kinds, [*inputs, self.image_labels, *self.analyses.files], self.stem)
         self.page.check(".html" in self.written.values())
         if self.sort is None:
@@ -112,7 +112,7 @@ class ReportOptions(outputs.ScreenOptions):
 
 
 class Diagnosed(NamedTuple):
-    """A diagnosis, its input, and remarks on the image labels."""
+    """A diagnosis, its input, and remarks on image labels."""
 
     diagnosis: Diagnosis
     read: Inputs
@@ -214,7 +214,7 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
     notes = [*found.warnings, *located.notes]
     read = Inputs(annotations, predictions, [located.path], notes)
     if detector.only_predicted_images:
-        # Other images were left out file by file.
+        # Other images were omitted file by file.
         read = read.only(diagnosis.names)
     labels, notes = _labels(choices, read)
     if labels is not None:
@@ -224,7 +224,7 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
 
 
 def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels, with notes on these and on groups of classes."""
+    """Read the image labels, with notes on them and on groups of classes."""
     evaluation = choices.detector.evaluation
     choices.analyses.check_ranked(read.predictions, evaluation.top(read.vocabulary))
     labels, notes = image_labels(choices.image_labels, read.annotations, read.predictions)
@@ -234,7 +234,7 @@ def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, l
 def _texts(
     choices: ReportOptions, result: dict[str, Any], diagnosis: Diagnosis
 ) -> dict[str, outputs.Text]:
-    """Make the text files of a report; tables for papers are a comparison with one model."""
+    """Create the text files of a report; paper tables are a comparison with one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.semantic import print_with_meaning
 
@@ -260,7 +260,7 @@ def _writers(
     slices: Slices | None,
     similarities: Similarities | None,
 ) -> dict[str, outputs.Writer]:
-    """Make the page and the figures of a report."""
+    """Create the page and the figures of a report."""
     from diaghoi.report.html import write_html
 
     def page(path: Path) -> list[str]:

@@ -55,7 +55,7 @@ ABBREVIATIONS = ", ".join(
 
 @options_class
 class RobustnessOptions(TableOptions):
-    """Options for evaluating a study, and for the output."""
+    """Options for evaluating a study, and for outputs."""
 
     study: options.StudyFile
     annotations: options.Annotations = None
@@ -97,18 +97,18 @@ class RobustnessOptions(TableOptions):
 
     @property
     def errors(self) -> bool:
-        """Whether the growth of errors is requested."""
+        """Whether growth of errors is requested."""
         return "errors" in options.keyed("--also", self.also or (), ALSO)
 
     def check_settings(self) -> None:
-        """Refuse options that cannot work before reading anything."""
+        """Refuse options that cannot work, before reading anything."""
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:
                 raise InputError(f"--{name}: is for figures; add --out FOLDER")
 
     def check_files(self, study: RobustnessStudy) -> None:
-        """Refuse outputs that cannot be written, or would overwrite files of the study."""
+        """Refuse outputs that cannot be written, or would overwrite the study's files."""
         inputs = [self.study, study.annotations, study.instances, study.ids]
         for run in study.runs():  # unreadable files are reported at the end
             paths = map(Path, run.files)
@@ -182,7 +182,7 @@ def robustness(choices: RobustnessOptions) -> None:
 
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
-    """Find the annotations if the study does not name the file itself, and needs them."""
+    """Find the annotations if the study needs them and does not name the file."""
     from diaghoi.comparison.results import read_result
 
     files = (Path(run.file) for run in study.runs())
@@ -220,7 +220,7 @@ def _draw(
 def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
     """Print one screen, the requested tables, or all tables, sentences and notes in detail.
 
-    The screen shows how much of their scores detectors keep, and the costliest corruption.
+    The screen shows what share of their score detectors keep, and the costliest corruption.
     """
     from rich.console import Console
 
@@ -286,8 +286,8 @@ class CorruptOptions:
 def corrupt(choices: CorruptOptions) -> None:
     """Apply the 20 corruptions of the RoHOI benchmark to pictures, in 5 severities.
 
-    Files keep their size in pixels, name and type. A result depends only on the name of the picture
-    and the seed, and finished pictures are kept: an interrupted run resumes where it stopped.
+    Pictures keep their size, name and type. A result depends only on the picture's name and the
+    seed, and finished pictures are kept: an interrupted run resumes where it stopped.
     """
     from diaghoi.robustness.corrupt import corrupt_folder, picture_names
 
@@ -333,7 +333,7 @@ def corruptions_named(given: list[str] | None) -> tuple[Corruption, ...]:
 
 
 def severities_of(given: list[str] | None) -> list[int]:
-    """Read severities: numbers and ranges, separated by commas; all by default.
+    """Parse severities: comma-separated numbers and ranges; all by default.
 
     Raises
     ------

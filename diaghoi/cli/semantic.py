@@ -1,4 +1,4 @@
-"""``diaghoi semantic``: soft mAP and mF1, the meaning of errors, and predictions of a model."""
+"""``diaghoi semantic``: soft mAP and mF1, the meaning of errors, and model predictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-OF_ERRORS = (".html", *outputs.FIGURES)  # show what errors mean, which needs scores
+OF_ERRORS = (".html", *outputs.FIGURES)  # show the meaning of errors, which needs scores
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
 KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the classes that gain most from similarity, N of them"
@@ -80,7 +80,7 @@ class MeasureOptions:
 
 @options_class
 class SemanticOptions(outputs.ScreenOptions):
-    """Options for the evaluation with similarity, and for the outputs."""
+    """Options for the evaluation with similarity, and for outputs."""
 
     predictions: options.Predictions
     tables: SimilarityOptions
@@ -103,7 +103,7 @@ class SemanticOptions(outputs.ScreenOptions):
 
     @property
     def stem(self) -> str:
-        """The name of the detector, and of files in a folder."""
+        """Name of the detector, and of files in a folder."""
         return self.predictions.stem if self.label is None else self.label
 
     def check_errors(self, *, scored: bool, boxed: bool = True) -> None:
@@ -183,7 +183,7 @@ def semantic(choices: SemanticOptions) -> None:
 def _texts(
     choices: SemanticOptions, result: dict[str, Any], evaluated: SemanticEvaluation
 ) -> dict[str, outputs.Text]:
-    """Make the text files; tables for papers are a comparison with one model."""
+    """Create the text files; paper tables are a comparison with one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.examples import examples_text
     from diaghoi.report.semantic import print_semantic
@@ -208,7 +208,7 @@ def _texts(
 def _writers(
     result: dict[str, Any], meaning: SemanticDiagnosis | None, files: list[Path]
 ) -> dict[str, outputs.Writer]:
-    """Make the page and the figures about the meaning of errors."""
+    """Create the page and the figures about the meaning of errors."""
     if meaning is None:
         return {}
 
@@ -259,7 +259,7 @@ class AskOptions(PictureOptions):
 def ask(choices: AskOptions) -> None:
     """Ask a vision-language model for the verb and the object of each pair of boxes.
 
-    The probabilities of its words are the scores, where the endpoint gives them. Answers are stored
+    The probabilities of its words are the scores, if the endpoint returns them. Answers are stored
     as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.formats import read

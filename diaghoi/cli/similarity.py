@@ -1,4 +1,4 @@
-"""``diaghoi similarity``: tables of similarity between words, and the options that name them."""
+"""``diaghoi similarity``: similarity tables of words, and the options that name them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def similarity_option(default: str | None) -> Any:
 
 @options_class
 class CombinationOptions:
-    """Options that combine the similarities of verbs and objects, and set their scale."""
+    """Options that combine verb and object similarities, and set their scale."""
 
     weight: float = option(
         0.5, panel=MEANING, help="Weight of the verb; the object has 1 minus this weight."
@@ -54,7 +54,7 @@ class CombinationOptions:
         self.measure()
 
     def measure(self, **more: Any) -> Measure:
-        """Make the measure of similarity, with more of its settings.
+        """Create the measure, with further settings.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class CombinationOptions:
 
 @options_class
 class SimilarityOptions(CombinationOptions):
-    """Options for the source of similarity, and for combining it."""
+    """Options for the source of similarity, and for its combination."""
 
     similarity: str | None = similarity_option(None)
     verb_synsets: Path | None = option(
@@ -86,18 +86,18 @@ class SimilarityOptions(CombinationOptions):
 
     @property
     def sources(self) -> Sources:
-        """Sources of the similarity of verbs and of objects."""
+        """Sources of verb and object similarity."""
         return sources_named("--similarity", self.similarity or MADE[0])
 
     @property
     def synsets(self) -> dict[str, Path]:
-        """The files with names in the tables."""
+        """Files with table names."""
         given = {key: getattr(self, key) for key in ("verb_synsets", "object_synsets")}
         return {key: path for key, path in given.items() if path is not None}
 
     @property
     def files(self) -> list[Path]:
-        """All files that the user names."""
+        """All files named by the user."""
         return [*(each for each in self.sources if isinstance(each, Path)), *self.synsets.values()]
 
     def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class SimilarityOptions(CombinationOptions):
         Raises
         ------
         InputError
-            If they cannot be read, and of :meth:`measure`.
+            If a table cannot be read, or :meth:`measure` raises it.
         """
         from diaghoi.semantic.tables.senses import read_tables
 
@@ -126,7 +126,7 @@ RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
 
 @options_class
 class DescribingOptions(outputs.ScreenOptions):
-    """Options for the outputs of a result made of tables."""
+    """Options for the outputs of a result that consists of tables."""
 
     def finish(
         self,
@@ -135,7 +135,7 @@ class DescribingOptions(outputs.ScreenOptions):
         stem: str,
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
-        """Write a result, and print the tables that fit one screen, or all of them in detail."""
+        """Write a result, and print the tables that fit on one screen, or all in detail."""
         shown = [*tables]
 
         def text(number: int) -> str:
@@ -338,7 +338,7 @@ def subset(choices: SubsetOptions) -> None:
 
 @options_class
 class BuildOptions:
-    """Options for comparing words by raters."""
+    """Options for rating words."""
 
     out: Path = option(
         help="The .csv or .npz file to write; of verbs and objects NAME_verbs and NAME_objects."
@@ -378,7 +378,7 @@ class BuildOptions:
 
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """The files with the words of each kind, and with words compared only with them."""
+        """Word files of each kind, and files of words compared only with these."""
         given = vars(self)
         return {
             kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")
@@ -386,7 +386,7 @@ class BuildOptions:
 
     @property
     def files(self) -> dict[str, Path]:
-        """The file to write of each kind of words."""
+        """Output file of each kind of words."""
         kinds = [kind for kind, (given, _) in self.words.items() if given is not None]
         own = (self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds)
         return dict(zip(kinds, own if len(kinds) > 1 else [self.out], strict=True))
@@ -395,7 +395,7 @@ class BuildOptions:
 @similarity.command()
 @with_options
 def build(choices: BuildOptions) -> None:
-    """Build a table of similarity by asking language models, or a baseline from WordNet.
+    """Build a similarity table by asking language models, or a WordNet baseline.
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """

@@ -1,4 +1,4 @@
-"""Exit in an orderly way on SIGINT and SIGTERM."""
+"""Exit cleanly on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal asks this process to end.
+    """A signal asked this process to end.
 
-    A class of its own, because Python exits as if killed by SIGINT, whatever the exit code, once a
+    A separate class, because Python exits as if killed by SIGINT, whatever the exit code, once a
     KeyboardInterrupt has passed through ``exec``.
     """
 
@@ -24,20 +24,20 @@ class Stopped(KeyboardInterrupt):
 def stoppable() -> Iterator[list[signal.Signals]]:
     """Turn SIGINT and SIGTERM into :class:`Stopped` while the block runs.
 
-    Unfinished files are then removed on the way out, which the default of SIGTERM does not do. A
-    second signal ends the process at once. Any exception that leaves the block after a signal is
-    its consequence, and is suppressed.
+    Unfinished files are then removed during exit, unlike with the default of SIGTERM. A second
+    signal ends the process at once. Any exception that leaves the block after a signal is a
+    consequence of it, and is suppressed.
 
     Yields
     ------
     list of signal.Signals
-        Empty; the signal is appended when it arrives.
+        Initially empty; the signal is appended when it arrives.
     """
     came: list[signal.Signals] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         came.append(signal.Signals(number))
-        # Finalizers of interrupted objects may raise, and their messages would only confuse.
+        # Finalizers of interrupted objects may raise errors, whose messages would only confuse.
         sys.unraisablehook = lambda complaint: None
         for each in WORDS:
             signal.signal(each, signal.SIG_DFL)
@@ -55,9 +55,9 @@ def stoppable() -> Iterator[list[signal.Signals]]:
 
 
 def wait_for_signal() -> None:
-    """Wait for SIGINT or SIGTERM if ending this way is not a failure.
+    """Wait for SIGINT or SIGTERM if that is the regular end.
 
-    Signals that are ignored, as under nohup, stay so.
+    Signals that are already ignored, as under nohup, stay ignored.
     """
     came = threading.Event()
     with _handled_by(lambda number, frame: came.set()):
@@ -66,7 +66,7 @@ def wait_for_signal() -> None:
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the signals during the block, except ignored ones, as under nohup."""
+    """Handle the signals during the block, except those that are ignored, as under nohup."""
     before = {each: signal.getsignal(each) for each in WORDS}
     heeded = [each for each, usual in before.items() if usual is not signal.SIG_IGN]
     for each in heeded:
