@@ -3,7 +3,7 @@
 >>> from diaghoi import plots
 >>> plots.delta_map([one, two])  # doctest: +SKIP
 
-:data:`FIGURES` names the figures of a study of several models; :func:`collect` computes their data
+:data:`FIGURES` lists the figures of a study of several models; :func:`collect` computes their data,
 and :func:`figure_of` draws one of them.
 """
 
@@ -17,7 +17,7 @@ from diaghoi.plots.figure import (
     figure_of,
 )
 
-# Figures are drawn in the order in which their modules are read.
+# Figures are drawn in the order in which their modules are imported.
 # isort: off
 from diaghoi.plots.figures.delta_map import delta_map, delta_map_table
 from diaghoi.plots.figures.waterfall import waterfall

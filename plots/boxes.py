@@ -1,4 +1,4 @@
-"""Pictures and boxes on them: the part that is drawn, lines that show anywhere, and name tags."""
+"""Pictures with boxes: the visible part, lines that show on any background, and name tags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TINY, TINY_ROOM = 1 / 16, 0.25  # the same of a pair that is tiny although its a
 
 
 class PictureFrame(NamedTuple):
-    """The part of the image plane that a picture shows, in pixels of the image.
+    """The part of the image plane shown in a picture, in image pixels.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class PictureFrame(NamedTuple):
         return (self.bottom - self.top) / (self.right - self.left)
 
     def inside(self, box: Box, inset: float) -> Box:
-        """Clip a box to the frame, so that its edges show."""
+        """Clip a box to the frame, so that its edges are visible."""
         across = np.clip((box[0], box[2]), self.left + inset, self.right - inset)
         down = np.clip((box[1], box[3]), self.top + inset, self.bottom - inset)
         return float(across[0]), float(down[0]), float(across[1]), float(down[1])
@@ -95,10 +95,10 @@ def frame_of_boxes(
 
 
 def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
-    """Return the frame of a case: the image, or the part with the boxes if these are small.
+    """Return the frame of a case: the image, or the part with the boxes if they are small.
 
-    A part has the shape of the image. If the size of the image is unknown, the frame holds all
-    boxes with a margin.
+    A part has the shape of the image. If the image size is unknown, the frame contains all boxes
+    with a margin.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
 
 
 def enlargement(case: Case, image: Image | None = None) -> float:
-    """Return how many times as large as the whole image would show it a picture shows a case."""
+    """Return the magnification of a case relative to a picture of the whole image."""
     whole, frame = whole_of(case, image), frame_of(case, image)
     return 1.0 if whole is None else (whole.right - whole.left) / (frame.right - frame.left)
 
@@ -132,10 +132,10 @@ def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFram
     Parameters
     ----------
     boxes : sequence of boxes
-        Boxes that must be visible; without boxes the whole image is shown.
+        Boxes that must be visible; without boxes, the whole image is shown.
     whole : PictureFrame
-        The image. A part is never enlarged more than eight times, nor larger than the image, so
-        that it can have another shape.
+        The image. A part is never magnified more than eight times, nor larger than the image, so
+        its shape may differ.
     ratio : float
         Height over width.
     """
@@ -168,7 +168,7 @@ def _around(boxes: Sequence[Box]) -> Box:
 
 
 def _span(whole: PictureFrame, box: Box) -> float:
-    """Return the greater of the shares of width and height of an image that a box spans."""
+    """Return the larger of the shares of an image's width and height that a box spans."""
     across = (box[2] - box[0]) / (whole.right - whole.left)
     return max(across, (box[3] - box[1]) / (whole.bottom - whole.top))
 
@@ -185,7 +185,7 @@ def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
 
 
 def _start(centre: float, side: float, first: float, last: float) -> float:
-    """Begin a side at its centre, or as near to it as the image allows."""
+    """Return the start of a side around a centre, or as near to it as the image allows."""
     return min(max(centre - side / 2, first), last - side)
 
 
@@ -200,16 +200,16 @@ DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
 
 
 class BoxTags:
-    """Name tags of one picture.
+    """Name tags in one picture.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Axes of the picture.
     frame : PictureFrame
-        The frame of the picture.
+        Frame of the picture.
     point : float
-        Pixels of the picture per point of print.
+        Picture pixels per printed point.
     """
 
     def __init__(self, ax: Axes, frame: PictureFrame, point: float) -> None:
@@ -227,7 +227,7 @@ class BoxTags:
         around: Sequence[Box] = (),
         spare: Sequence[Box] = (),
     ) -> None:
-        """Add a tag at the left of a box, clear of the earlier tags.
+        """Add a tag at the left of a box, without overlapping earlier tags.
 
         Parameters
         ----------
@@ -238,11 +238,11 @@ class BoxTags:
         ground, casing : tuple of three floats
             Colour of the tag and of its rim.
         below : bool
-            Whether to prefer the place below the box to that above it.
+            Whether to prefer the space below the box to that above it.
         around : sequence of boxes
             Areas that the tag must not hide.
         spare : sequence of boxes
-            Areas that the tag should avoid if the box has another place.
+            Areas that the tag should avoid if there is another place.
         """
         room = (self.frame.right - self.frame.left) / self.point
         text = fitted(short(text), (room / HINTED - 2 * PAD) / 72, TAG)
@@ -301,12 +301,12 @@ def _meet(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def in_a_line(text: str) -> str:
-    """Return a text in one line that a font can draw: file names need not be Unicode."""
+    """Return a one-line text that a font can draw: file names may not be Unicode."""
     return " ".join(text.encode(errors="replace").decode().split())
 
 
 def short(name: str) -> str:
-    """Return a name in one line; a very long name is shortened in the middle."""
+    """Return a one-line name; a very long name is shortened in the middle."""
     name = in_a_line(name)
     return name if len(name) <= 2 * MOST else f"{name[:MOST]}…{name[-MOST:]}"
 
@@ -318,8 +318,8 @@ DASHES = (0, (3.0, 2.0))
 GROUND = to_rgb("0.86")  # of an empty frame
 
 
-# Light with a dark casing, dark with a light casing, and dashes: the styles differ even in grey
-# print.
+# Light with a dark casing, dark with a light casing, and dashed: the styles differ even in
+# greyscale.
 OUTCOME_LINES = {
     RIGHT: (to_rgb("#66CCEE"), DARK, False),
     FALSE: (to_rgb("#AA3377"), WHITE, False),
@@ -334,7 +334,7 @@ class PairLines:
     Parameters
     ----------
     boxes : tuple of boxes
-        Boxes of the person and of the object, if any.
+        Person and object box, if any.
     line, casing : tuple of three floats
         Colours.
     dashed : bool
@@ -367,19 +367,19 @@ class PairLines:
 
     @property
     def level_edges(self) -> Iterator[Box]:
-        """The upper and lower edges of the boxes, which a line of text would hide."""
+        """The upper and lower edges of the boxes, which text would hide."""
         for left, top, right, bottom in self.boxes:
             yield left, top, right, top
             yield left, bottom, right, bottom
 
 
 def show(ax: Axes, frame: PictureFrame, whole: PictureFrame, image: Image | None) -> float:
-    """Show a part of an image, or an empty frame, and return the pixels per point of print.
+    """Show a part of an image, or an empty frame; return the pixels per printed point.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Axes to draw in.
     frame, whole : PictureFrame
         The visible part, and the whole image.
     image : (H, W, 3) uint8 array or None
@@ -410,13 +410,13 @@ def draw_pair(ax: Axes, pair: PairLines, frame: PictureFrame, point: float) -> N
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Axes to draw in.
     pair : PairLines
         What to draw.
     frame : PictureFrame
-        Frame that the boxes are clipped to.
+        Frame to which boxes are clipped.
     point : float
-        Pixels of the picture per point of print.
+        Picture pixels per printed point.
     """
     for box in pair.boxes:
         left, top, right, bottom = frame.inside(box, (LINE / 2 + CASING) * point)

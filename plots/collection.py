@@ -1,4 +1,4 @@
-"""Collect the data of the figures of a study, one model at a time."""
+"""Collect the data for the figures of a study, one model at a time."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ Locate = Callable[[Vocabulary], tuple[Path, Sequence[str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """The data of the figures of a study.
+    """Data for the figures of a study.
 
     Parameters
     ----------
     models : dict
-        The models that each figure shows, by its name, in the order of the study.
+        Models shown in each figure, by figure name, in the order of the study.
     left_out : dict
-        Labels of the models that a figure does not show, by figure and reason.
+        Labels of omitted models, by figure and reason.
     results : dict
         Parts of each result that captions need, by :attr:`diaghoi.plots.figure.ModelData.key`.
     notes : tuple of str
-        Notes for readers of the figures.
+        Notes on the figures.
     remarks : dict of str
-        Further sentences of the caption, by name of the figure.
+        Further caption sentences, by figure name.
     """
 
     models: dict[str, list[ModelData]]
@@ -62,7 +62,7 @@ class Collection:
     remarks: dict[str, str] = field(default_factory=dict)
 
     def caption(self, name: str) -> str:
-        """Name the models of a figure, data sets and protocols, and add its remarks."""
+        """Return the caption of a figure: models, data sets, protocols, and remarks."""
         said = caption([self.results[model.key] for model in self.models[name]])
         return " ".join(filter(None, (said, self.remarks.get(name))))
 
@@ -76,10 +76,10 @@ def collect(
     progress: Callable[[str], Any] | None = None,
     engine: Engine | None = None,
 ) -> Collection:
-    """Compute the data of figures.
+    """Compute the data for figures.
 
-    Each model is read, diagnosed if its file holds predictions, and freed before the next one; an
-    engine processes as many at a time as it has workers.
+    Each model is read, diagnosed if its file has predictions, and freed before the next one; an
+    engine processes as many at once as it has workers.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def collect(
     kinds : sequence of FigureKind
         The figures.
     hoi : str, optional
-        Name or number, from 1, of the HOI class for figures of one class.
+        Name or one-based number of the HOI class for single-class figures.
     locate : callable, optional
         Finds the annotations of a data set if the study does not name them: the file, and notes on
-        it. A function of a module, if there is an engine.
+        it. With an engine, it must be a module-level function.
     progress : callable, optional
         Called with the next input.
     engine : Engine, optional
-        Engine that does the work; all figures must then be in :data:`diaghoi.plots.FIGURES`.
+        Engine that processes models; all figures must then be in :data:`diaghoi.plots.FIGURES`.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def collect(
 
 
 class _Found(NamedTuple):
-    """Outcome of one model: its result, and for each figure the data or why there is none."""
+    """Outcome of one model: its result, and for each figure the data or the reason for none."""
 
     result: dict[str, Any]
     data: dict[str, Any]
@@ -178,7 +178,7 @@ def _side_by_side(
 
 
 def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> dict[str, str]:
-    """Repeat the footnotes of tables for bars and dots of costs."""
+    """Return the table footnotes that also apply to bars and dots of costs."""
     readings = {"delta_map": (ORACLES, "leave_mean"), "waterfall": (ERRORS, "leave_mean_by_pair")}
     remarks = {}
     for kind in kinds:
@@ -200,12 +200,12 @@ def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Co
     collections : sequence of Collection
         Of each study.
     kinds : sequence of FigureKind
-        The figures that were collected; all can show several data sets.
+        The collected figures; all can show several data sets.
 
     Raises
     ------
     InputError
-        If two studies are on one data set under one protocol.
+        If two studies have the same data set and protocol.
     """
     names = data_set_names([_subject(each) for each in collections])
     models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}
@@ -254,7 +254,7 @@ def _data(kind: FigureKind, source: Source) -> Any:
 
 
 class _Reader:
-    """Reads models, and the annotations as soon as a model needs them."""
+    """Reads models, and annotations once a model needs them."""
 
     def __init__(self, study: Study, hoi: str | None, locate: Locate | None) -> None:
         self.study, self.hoi, self.locate = study, hoi, locate
@@ -263,7 +263,7 @@ class _Reader:
         self.class_used = False
 
     def found(self, model: Model, kinds: Sequence[FigureKind | str]) -> _Found:
-        """Compute the data of figures for a model; workers get only the names of the figures."""
+        """Compute a model's data for figures; workers get only the names of the figures."""
         source = self.source(model)
         data, reasons = {}, {}
         for kind in (FIGURES[each] if isinstance(each, str) else each for each in kinds):

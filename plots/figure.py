@@ -1,8 +1,8 @@
-"""Register the kinds of figures, and draw them.
+"""Registry of figures, and functions that draw them.
 
-A figure is a function that draws models into an empty figure or given axes, with one row above it,
-:func:`figure`, that names it and the function which computes its data. Drawing never saves or
-shows.
+A figure is a function that draws models into an empty figure or given axes; the decorator
+:func:`figure` names it and the function that computes its data. Drawing functions never save or
+show.
 """
 
 from __future__ import annotations
@@ -38,21 +38,20 @@ from diaghoi.plots.style import (
 
 COLUMNS = {"single": SINGLE_COLUMN, "double": DOUBLE_COLUMN}
 Model = Diagnosis | Mapping[str, Any]
-"""A detector to draw: its diagnosis, or its result from :meth:`diaghoi.Diagnosis.to_dict`."""
+"""A detector to draw: a diagnosis, or a result of :meth:`diaghoi.Diagnosis.to_dict`."""
 Models = Model | Sequence[Model]
 
 
 class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not an error
-    """A figure that cannot be made from the available data; the message gives the reason.
+    """A figure cannot be drawn from the available data; the message gives the reason.
 
-    In a study, ``data`` raises it to leave out one model, and ``draw`` to leave out the whole
-    figure.
+    In a study, ``data`` raises it to omit one model, and ``draw`` to omit the whole figure.
     """
 
 
 @contextmanager
 def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]:
-    """Read a part of a result, which may be malformed.
+    """Read a part of a result that may be malformed.
 
     Raises
     ------
@@ -72,7 +71,7 @@ def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Everything known about one model while its data are computed.
+    """Everything known about one model during the computation of its data.
 
     Parameters
     ----------
@@ -81,9 +80,9 @@ class Source:
     diagnosis : Diagnosis or None
         None for a saved result.
     hoi : int or None
-        HOI class to show, counted from zero; None leaves the choice to the figure.
+        HOI class to show, counted from zero; None lets the figure choose.
     images : pathlib.Path or None
-        Folder with the pictures, for figures that show cases.
+        Folder of the pictures, for figures that show cases.
     """
 
     result: Mapping[str, Any]
@@ -94,12 +93,12 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelData:
-    """A model of a figure.
+    """A model in a figure.
 
     Parameters
     ----------
     label : str
-        Unique name in one line.
+        Unique one-line name.
     data : object
         The result of ``FigureKind.data``.
     stage : {"", "one", "two"}
@@ -107,13 +106,13 @@ class ModelData:
     backbone : str
         Backbone; empty if not given.
     protocol : str
-        Name of the protocol behind the data.
+        Name of the protocol of the data.
     score : str
-        Name of the score that is drawn, if it does not belong to the protocol.
+        Name of the drawn score, if it does not belong to the protocol.
     dataset : str
-        Data set, in a figure of several.
+        Data set, in a figure with several.
     note : str
-        Sentences that a reader needs to understand the data.
+        Sentences that explain the data.
     """
 
     label: str
@@ -127,7 +126,7 @@ class ModelData:
 
     @property
     def key(self) -> str:
-        """Name among the models of all data sets."""
+        """Name that is unique across data sets."""
         return f"{self.dataset}: {self.label}" if self.dataset else self.label
 
 
@@ -138,35 +137,35 @@ class FigureKind:
     Parameters
     ----------
     name : str
-        Name in the list, on the command line, and of the file.
+        Name in the registry, on the command line, and of the file.
     title : str
-        Content of the figure, in a few words without a period.
+        Short title of the figure, without a period.
     data : callable
-        Function that turns the :class:`Source` of one model into the data to draw. It keeps no
+        Function that turns the :class:`Source` of one model into the data to draw. It must keep no
         reference to the source, so that a model can be freed before the next one is read. It raises
         :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
-        Draws all models in order into an empty figure of column width, with "constrained" layout,
-        which it may make higher. A figure with its own public function also draws into given axes,
-        with the settings of that function (see :func:`drawn`). It is called within
+        Function that draws all models, in order, into an empty figure of column width with
+        "constrained" layout, which it may make taller. A figure with a public function also draws
+        into given axes, with that function's settings (see :func:`drawn`). It is called within
         :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot be
         drawn.
     height : float
         Height of the figure in inches.
     width : float, optional
-        Width in inches of a figure that is not for a column.
+        Width in inches of a figure that does not fit a column.
     needs : {"results", "diagnoses"}
-        Whether a saved result is enough, or a diagnosis with its scenes is needed.
+        Whether a saved result suffices, rather than a diagnosis with scenes.
     parts : callable, optional
-        Names the parts of the title that these models allow, where not all figures have all.
+        Function that names the title parts these models allow, if not all do.
     usual : bool
-        Whether a study draws it by default.
+        Whether a study draws the figure by default.
     single : bool
-        Whether axes show a single model.
+        Whether one axes shows a single model.
     datasets : bool
-        Whether it can show models of several data sets.
+        Whether the figure can show models of several data sets.
     published : bool
-        Whether errors follow the published rule, which needs a remark on V-COCO.
+        Whether errors follow the published rule, which requires a remark on V-COCO.
     """
 
     name: str
@@ -183,29 +182,29 @@ class FigureKind:
     published: bool = False
 
     def title_of(self, models: Sequence[ModelData]) -> str:
-        """Describe the figure for these models."""
+        """Return the title of the figure for these models."""
         return self.title if self.parts is None else f"{self.title}: {self.parts(models)}"
 
 
 FIGURES: dict[str, FigureKind] = {}
-"""The figures of a study of several models, by name; see :func:`diaghoi.plots.figure.figure`."""
+"""Figures of a study of several models, by name; see :func:`diaghoi.plots.figure.figure`."""
 FUNCTIONS: dict[str, Callable[..., Axes]] = {}
 """Functions that draw into one axes, by name."""
 
 
 def figure(name: str, title: str, **settings: Any) -> Callable[[Callable[..., None]], Any]:
-    """Add the drawing of a function to the list of figures.
+    """Register the drawing function of a figure.
 
     Parameters
     ----------
     name, title, **settings
-        Of :class:`FigureKind`.
+        Fields of :class:`FigureKind`.
 
     Returns
     -------
     callable
-        Decorates the function that draws; the result draws into one axes, as :func:`drawn`. The
-        figure has the name and the docstring of the function.
+        Decorator of the drawing function; the result draws into one axes, like :func:`drawn`. The
+        result has the name and docstring of the function.
     """
 
     def add(draw: Callable[..., None]) -> Callable[..., Axes]:
@@ -279,7 +278,7 @@ def source_of(model: Model) -> Source:
 
 
 def is_model(given: Any) -> bool:
-    """Whether something is a diagnosis or a result, and not data of a figure."""
+    """Check whether a value is a diagnosis or a result, rather than figure data."""
     result = isinstance(given, Mapping) and isinstance(given.get(VERSION), str)
     return result or isinstance(given, Diagnosis)
 
@@ -292,7 +291,7 @@ def sources_of(given: Any) -> list[Source]:
 
 
 def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
-    """Return one or more detectors with their data for a figure, named by their labels."""
+    """Return one or more detectors with their data for a figure, named by label."""
     sources = sources_of(given)
     names = model_names(source.result.get("label") for source in sources)
     models = []
@@ -314,8 +313,8 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
     kind : FigureKind
         The figure.
     given : Diagnosis, mapping, or sequence of these
-        The detectors; or the data of each by its label. If the kind shows a single one, this or its
-        data.
+        The detectors, or the data of each by label. If the figure shows a single model, that model
+        or its data.
     ax : matplotlib.axes.Axes or None
         Axes to draw in.
     **settings
@@ -326,7 +325,7 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
     InputError
         If there is no model.
     NotApplicable
-        If the figure cannot show one of the models.
+        If the figure cannot show a model.
     """
     if kind.single:
         several = isinstance(given, Sequence) and any(is_model(model) for model in given)
@@ -351,26 +350,26 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
 
 
 def shown_names(models: Sequence[ModelData]) -> list[str]:
-    """Return the names of the models of a figure, with their protocols if these differ."""
+    """Return the names of a figure's models, with protocols if these differ."""
     if len({model.protocol for model in models}) == 1 or all(model.dataset for model in models):
         return [model.label for model in models]
     return [f"{model.label} ({model.protocol})" for model in models]
 
 
 def tables_of(models: Sequence[ModelData]) -> dict[str, Any]:
-    """Return the data of each model of a figure by its shown name."""
+    """Return the data of each model of a figure, by displayed name."""
     return dict(zip(shown_names(models), [model.data for model in models], strict=True))
 
 
 def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: float) -> Figure:
-    """Draw one kind of figure for several models.
+    """Draw a figure for several models.
 
     Parameters
     ----------
     kind : FigureKind
         Which figure.
     models : sequence of ModelData, Diagnosis or mapping
-        The models, with the data of this kind; or their diagnoses or results.
+        The models with data for this figure, or their diagnoses or results.
     width : float
         Width in inches; see :data:`diaghoi.plots.SINGLE_COLUMN` and
         :data:`diaghoi.plots.DOUBLE_COLUMN`.
@@ -378,13 +377,13 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     Returns
     -------
     matplotlib.figure.Figure
-        A figure without sentences in it: :func:`diaghoi.plots.notes_of` returns the notes for
-        readers, which :func:`diaghoi.plots.save` adds to the caption.
+        A figure without sentences: :func:`diaghoi.plots.notes_of` returns its notes, which
+        :func:`diaghoi.plots.save` adds to the caption.
 
     Raises
     ------
     NotApplicable
-        If the models allow no such figure.
+        If these models cannot be drawn.
     """
     ready = [model for model in models if isinstance(model, ModelData)]
     shown = ready or models_for(kind, [m for m in models if not isinstance(m, ModelData)])
@@ -397,10 +396,10 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
 
 
 class _LaidOut(Figure):
-    """A figure that is drawn once when it is saved.
+    """A figure that is drawn only once when saved.
 
-    Matplotlib draws figures with a layout twice: first on nothing, to lay them out, then without
-    the layout. The first time nothing but the layout is needed here.
+    Matplotlib draws figures with a layout twice: first without output, for the layout, then without
+    the layout. The first pass needs only the layout.
     """
 
     def draw(self, renderer: RendererBase) -> None:
@@ -412,7 +411,7 @@ class _LaidOut(Figure):
 
 
 def _behind(model: ModelData, kind: FigureKind) -> str:
-    """Describe what the caption omits about the numbers of a model: score, or unusual rule."""
+    """Describe what the caption does not say about a model's numbers: score, or unusual rule."""
     if model.score:
         return f"Score: {model.score}."
     known = PROTOCOLS.get(model.protocol)
@@ -429,7 +428,7 @@ def diagnosis_of(source: Source) -> Diagnosis:
     Raises
     ------
     NotApplicable
-        For a saved result.
+        If only a saved result is available.
     """
     if source.diagnosis is None:
         raise NotApplicable(

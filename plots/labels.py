@@ -1,4 +1,4 @@
-"""Words of figures: labels, numbers, the room that they take, and captions."""
+"""Text in figures: labels, numbers, the space they take, and captions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ SPLITS = {
     "seen": "Seen classes",
 }
 
-# Screen renderers round the advance of each letter to whole pixels, which widens text by up to 5 %.
+# Screen renderers round the advance of each character to whole pixels, which widens text by up to 5
+# %.
 ROUNDED = 1.05
 MINUS = "\N{MINUS SIGN}"
 
@@ -33,13 +34,13 @@ def split_title(split: str) -> str:
 
 
 def model_names(labels: Iterable[str | None]) -> list[str]:
-    """Name the models of a figure, each in one line.
+    """Name the models of a figure, each on one line.
 
     Parameters
     ----------
     labels : iterable of str or None
         Labels of the models. A model without a label is named by its number, equal labels get a
-        number, and non-Unicode characters (labels can be file names) are replaced.
+        number, and non-Unicode characters (labels may be file names) are replaced.
     """
     names: list[str] = []
     for number, label in enumerate(labels, start=1):
@@ -60,14 +61,14 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitted(label: str, inches: float, size: float) -> str:
-    """Shorten a long label in the middle, so that its beginning and its end remain.
+    """Shorten a long label in the middle, so that start and end remain.
 
     Parameters
     ----------
     label : str
-        Any text in one line.
+        Any one-line text.
     inches : float
-        Available width; at least eight letters are kept.
+        Available width; at least eight characters are kept.
     size : float
         Font size in points.
     """
@@ -78,12 +79,12 @@ def fitted(label: str, inches: float, size: float) -> str:
 
 
 def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
-    """Put a second label in brackets; where both are too long, each is shortened by itself.
+    """Add a second label in brackets; if both are too long, each is shortened separately.
 
     Parameters
     ----------
     first, second : str
-        Texts in one line.
+        One-line texts.
     inches, size
         As in :func:`fitted`.
     """
@@ -93,7 +94,7 @@ def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
 
 
 def wrapped(text: str, inches: float, size: float) -> list[str]:
-    """Break a text into lines of at most some inches; a longer word is shortened.
+    """Wrap a text into lines of a width in inches; a longer word is shortened.
 
     Parameters
     ----------
@@ -115,15 +116,15 @@ def wrapped(text: str, inches: float, size: float) -> list[str]:
 
 
 def points(value: float, *, signed: bool = False) -> str:
-    """Format percent points with one decimal, or with two below a tenth; 0 without a sign."""
-    # 0.095 is the least that one decimal shows as 0.1.
+    """Format percentage points with one decimal, or two below a tenth; 0 without a sign."""
+    # 0.095 is the smallest value that one decimal shows as 0.1.
     decimals = 1 if abs(value) >= 0.095 else 2
     text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
     return "0" if float(text) == 0 else text.replace("-", MINUS)
 
 
 def inches_of(target: Axes | Figure) -> float:
-    """Return the width of a figure or axes in inches, as far as known before layout."""
+    """Return the width of a figure or axes in inches, as known before layout."""
     figure = target.get_figure(root=True)
     width = DOUBLE_COLUMN if figure is None else float(figure.get_figwidth())
     return width * float(target.get_position().width) if isinstance(target, Axes) else width - 0.1
@@ -137,7 +138,7 @@ def _shortened(label: str, letters: int) -> str:
 
 
 def protocol_of(result: Mapping[str, Any], key: str) -> str:
-    """Look up an entry of the protocol of a result; empty if there is none.
+    """Look up an entry in a result's protocol; empty if there is none.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def protocol_of(result: Mapping[str, Any], key: str) -> str:
 
 
 def caption(results: Sequence[Mapping[str, Any]]) -> str:
-    """Name the detectors of a figure, the data set, and the protocol with its choices.
+    """Return a caption: detectors, data set, and protocol with choices.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The parts that figures are made of: panels with shared scales, legends, bars, dots and cells."""
+"""Parts of figures: panels with shared scales, legends, bars, dots and cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GRID = "0.9"
 def set_title(ax: Axes, title: str, inches: float) -> None:
     """Write a title above the left edge of a panel; long titles are smaller and shortened."""
     size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
-    # Labels of models may contain dollar signs, which are not mathematics.
+    # Model labels may contain dollar signs, which are not mathematics.
     ax.set_title(fitted(title, inches, size), loc="left", fontsize=size, parse_math=False)
 
 
@@ -45,7 +45,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Given axes; None for a new figure one column wide.
+        Given axes; None for a new figure, one column wide.
     height : float
         Height of the new figure in inches.
 
@@ -63,7 +63,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
 
 
 def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
-    """Return given axes, or the axes of an empty figure, which gets a height unless it is 0."""
+    """Return given axes, or the axes of an empty figure, which gets a height unless 0."""
     if isinstance(target, Axes):
         return target
     if height:
@@ -72,22 +72,22 @@ def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
 
 
 def prepared(ax: Axes) -> Axes:
-    """Prepare axes that the caller made, perhaps outside of the style of these figures.
+    """Prepare axes that the caller created, perhaps with another style.
 
-    Grids lie below bars, and a figure without a layout gets one that leaves room for names at the
+    Grids are below bars, and a figure without a layout gets one that leaves room for names on the
     sides and legends above.
     """
     ax.set_axisbelow(True)
     figure = ax.get_figure(root=True)
     if figure is not None and figure.get_layout_engine() is None:
-        # Matplotlib refuses where the figure already has a colour bar.
+        # Matplotlib refuses this if the figure already has a colour bar.
         with suppress(RuntimeError):
             figure.set_layout_engine("constrained")
     return ax
 
 
 def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
-    """Return rows and columns of panels in a width in inches, as even as possible."""
+    """Return rows and columns of panels for a width in inches, as even as possible."""
     columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
     rows = ceil(panels / columns)
     return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1
@@ -103,24 +103,24 @@ def panel_grid(
     share_x: bool = True,
     share_y: bool = True,
 ) -> list[Axes]:
-    """Divide a figure into panels, as many per row as fit; each further row makes it higher.
+    """Divide a figure into panels, as many per row as fit; each further row makes it taller.
 
     Parameters
     ----------
     target : Axes or Figure
-        An empty figure of final width and the height of one row, or axes, which get labels and no
+        An empty figure with final width and the height of one row, or axes, which get labels but no
         title.
     titles : sequence of str
         One title per panel, empty for none; long titles are shortened.
     labels : tuple of str
-        Labels of the x-axis and of the y-axis. If the first is wider than a panel, only the middle
+        Labels of the x-axis and the y-axis. If the x-label is wider than a panel, only the middle
         panel of a row has it.
     row_height : float
-        Height of each further row in inches; less where the figure would be taller than a page.
+        Height of each further row in inches; less if the figure would be taller than a page.
     narrowest : float
-        Least width of a panel in inches.
+        Minimum width of a panel in inches.
     share_x, share_y : bool
-        Whether all panels share an axis, labelled only at the foot or at the left.
+        Whether all panels share an axis, labelled only at the bottom or on the left.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def write_cells(
     size: float,
     corner: float = 0.0,
 ) -> None:
-    """Write into the cells of a heat map, in black or white.
+    """Write text into the cells of a heat map, in black or white.
 
     Parameters
     ----------
@@ -169,11 +169,11 @@ def write_cells(
     values : (R, C) array
         Numbers of the cells; NaN cells are white.
     text : callable
-        Formats a number; nothing is written for an empty text.
+        Formats a number; an empty text is not written.
     size : float
         Font size in points.
     corner : float
-        Distance from the place of a cell to its middle.
+        Offset from the position of a cell to its centre.
     """
     shades = cells.to_rgba(values)
     for (row, column), value in np.ndenumerate(values):
@@ -186,11 +186,11 @@ def write_cells(
                 va="center",
                 fontsize=size,
                 color="black" if np.isnan(value) else ink_on(shades[row, column]),
-            ).set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
+            ).set_in_layout(False)  # hundreds of numbers inside the axes would slow down the layout
 
 
 def name_rows(ax: Axes, names: Sequence[str], size: float = NAME_SIZE) -> None:
-    """Name rows of bars or dots at 0, 1 and so on from the top, over a grid of their scale."""
+    """Label rows of bars or dots at 0, 1 and so on from the top, and add a grid."""
     ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
     ax.set_ylim(max(len(names), 2) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -204,7 +204,7 @@ def interval_dots(
     bounds: Sequence[FloatArray] | FloatArray,
     number: int,
 ) -> None:
-    """Draw the dots of a model in some rows with their intervals; dots without one are hollow."""
+    """Draw the dots of a model in some rows with intervals; dots without one are hollow."""
     style = model_style(number) | {"linestyle": "", "markersize": 3.0}
     ax.hlines(rows, *bounds, color=style["color"], linewidth=0.8)
     # A dot without an interval must not look like a dot with a very narrow interval.
@@ -230,20 +230,20 @@ def legend_above(
     mark: float = 1.4,
     inches: float | None = None,
 ) -> int:
-    """Add a legend; each of its lines after the first makes the figure higher.
+    """Add a legend; each line after the first makes the figure taller.
 
     Parameters
     ----------
     target : Axes or Figure
         Target below the legend.
     marks : sequence of matplotlib.artist.Artist
-        Legend entries with their labels; long labels are shortened.
+        Legend entries with labels; long labels are shortened.
     title : str
         Title of the legend, empty for none.
     size : float
         Font size in points.
     mark : float
-        Width of a mark in em.
+        Width of a marker in em.
     inches : float, optional
         Available width; by default the width of the target before layout.
 
@@ -282,14 +282,14 @@ def legend_above(
 
 
 def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
-    """Make one legend entry per model, for :func:`legend_above`.
+    """Create one legend entry per model, for :func:`legend_above`.
 
     Parameters
     ----------
     labels : sequence of str
         Label of each entry, in the order of the study.
     **style
-        Overrides of :func:`diaghoi.plots.style.model_style`, for instance ``linestyle=""``.
+        Overrides of :func:`diaghoi.plots.style.model_style`, for example ``linestyle=""``.
     """
     return [
         Line2D([], [], label=label, **({"markersize": 3.5} | model_style(number) | style))
@@ -313,21 +313,21 @@ Rgb = tuple[float, float, float]
 
 
 class BarStyle(NamedTuple):
-    """Style of the bars of a model: share of white in their colour, or a colour; a hatch."""
+    """Style of a model's bars: share of white in their colour, or a colour; a hatch."""
 
     white: float
     colour: str | None
     hatch: str | None
 
     def on(self, rgb: Rgb) -> Rgb:
-        """Return the colour of a bar: that of its error, unless models have their own colours."""
+        """Return the colour of a bar: that of the error, unless models have their own colours."""
         return lighter(to_rgb(self.colour or rgb), self.white)
 
 
 def bar_styles(models: int) -> list[BarStyle]:
-    """Return the style of the bars of each model; many models have a colour and hatch each.
+    """Return the bar style of each model; with many models, each has a colour and a hatch.
 
-    The bars of few models become lighter and lighter, so that colours can encode something else.
+    With few models, bars become lighter from model to model, so colours can encode something else.
     """
     if models > FEW:
         palette = [MODEL_COLOURS[number % len(MODEL_COLOURS)] for number in range(models)]
@@ -340,14 +340,14 @@ def bar_styles(models: int) -> list[BarStyle]:
 def bar_legend(
     target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
 ) -> int:
-    """Explain the models of bars, few by greys; a single one is only named.
+    """Add a legend of the models of bars, greys if few; a single model is only named.
 
     Parameters
     ----------
     target, title, inches
         As in :func:`legend_above`, which also describes the result.
     models : sequence of str
-        Names of the models, in the order of the bars.
+        Names of the models, in bar order.
     """
     one = len(models) == 1
     marks = [
@@ -364,7 +364,7 @@ def bar_legend(
 
 
 def number_size(inches: float) -> float:
-    """Return the size of the numbers across bars of some width; 0 for no numbers."""
+    """Return the font size of numbers at bars of some width; 0 for no numbers."""
     return NUMBER_SIZE if inches >= ROOM[0] else LEAST_NUMBER if inches >= ROOM[1] else 0.0
 
 
@@ -388,9 +388,9 @@ def bars(
     ax : matplotlib.axes.Axes
         Axes to draw in.
     places, values, thickness
-        Places, lengths and thickness of the bars.
+        Positions, lengths and thickness of the bars.
     texts : sequence of str
-        Numbers at the ends; none by default, or for a size of 0.
+        Numbers at the ends; none by default, or if the size is 0.
     size : float
         Font size in points.
     flat : bool
@@ -398,9 +398,9 @@ def bars(
     across : bool
         Whether bars are horizontal.
     tops : sequence of float
-        Places of the numbers, if not at the ends.
+        Positions of the numbers, if not at the ends.
     **style
-        Of the bars.
+        Style of the bars.
     """
     draw = ax.barh if across else ax.bar
     drawn = draw(list(places), list(values), thickness, **{"edgecolor": EDGE, **style})

@@ -1,4 +1,4 @@
-"""Draw a sheet: one page with the essentials of one detector, or of two side by side."""
+"""The sheet: one page with the essentials of one detector, or of two side by side."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SIZE, SMALL = 7.0, 6.0  # points
 SCALE = 0.5  # inches: at the left of bars
 BESIDE = 0.58  # share of a row that bars take beside ranks
 SHEET_MODELS = 2
-"""The most detectors that a sheet shows."""
+"""Maximum number of detectors on a sheet."""
 CASES = 4  # in a row
 LEAST = 5  # annotated triplets of a class that is shown
 NAMES, NUMBER = 1.6, 0.4  # inches: for the names of a table's rows, and for a number
@@ -81,7 +81,7 @@ CASES_NOTE = (
 
 
 class _Part(NamedTuple):
-    """A part of a row of the page, and which share of its width it takes."""
+    """A part of a page row, with its share of the width."""
 
     width: float
     draw: Callable[[Axes], None]
@@ -99,7 +99,7 @@ class WeakClass(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """Content of the page for a detector; a saved result shows only its own parts."""
+    """Page content of a detector; a saved result shows only the parts that it has."""
 
     result: Mapping[str, Any]
     shares: ErrorShares | None = None
@@ -109,7 +109,7 @@ class Sheet:
 
 
 def weak_classes(diagnosis: Diagnosis, most: int = 10) -> list[WeakClass]:
-    """List the classes of lowest AP, lowest first, without classes with few annotations."""
+    """List the classes with the lowest AP, lowest first, except those with few annotations."""
     table = diagnosis.classes
     rows = np.flatnonzero((table["annotated"] >= LEAST) & np.isfinite(table["ap"]))
     order = np.lexsort((-table["annotated"][rows], table["ap"][rows]))
@@ -140,7 +140,7 @@ def _data(source: Source) -> Sheet:
 def _cases(
     diagnosis: Diagnosis, result: Mapping[str, Any], pictures: Pictures
 ) -> list[tuple[Case, Image | None]]:
-    """Choose a typical case of each of the errors that cost most, on images with a picture."""
+    """Choose a typical case of each of the costliest errors, in images with a picture."""
     there = [name for name in diagnosis.names.tolist() if pictures.find(name) is not None]
     if not there:
         raise InputError(f"{pictures.folder}: has no picture of these images; give their folder")
@@ -235,7 +235,7 @@ def _sheet(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _counted(results: Mapping[str, Mapping[str, Any]]) -> Iterator[DeltaBar]:
-    """Give the shares of the errors among all predictions, in percent."""
+    """Return the shares of errors among all predictions, in percent."""
     for name, result in results.items():
         counts = {label: result["errors"][label] for label in LABELS}
         for label, count in counts.items():
@@ -245,7 +245,7 @@ def _counted(results: Mapping[str, Mapping[str, Any]]) -> Iterator[DeltaBar]:
 
 
 def _means(result: Mapping[str, Any]) -> dict[str, str]:
-    """Name the means that a result holds, by their places."""
+    """Return titles of the means in a result, by path."""
     rows = {}
     for setting, means in (result["official"] or {}).items():
         title = setting.replace("_", " ").title()
@@ -269,7 +269,7 @@ def _interval(result: Mapping[str, Any], path: str) -> tuple[float, float] | Non
 
 
 def _head(results: Mapping[str, Mapping[str, Any]], ax: Axes) -> None:
-    """Name detectors, data set and protocol."""
+    """Return the title: detectors, data set and protocol."""
     ax.set_axis_off()
     first = next(iter(results.values()))
     counts = {key: f"{first['counts'][key]:,}" for key in ("images", "annotated_triplets")}
@@ -294,7 +294,7 @@ def _table(
     lines: int,
     ax: Axes,
 ) -> None:
-    """Write numbers with their intervals, a row each."""
+    """Write numbers with intervals, one per row."""
     ax.set_axis_off()
     ax.set(xlim=(0, ROOM / 2), ylim=(lines, -1.2))
     step = (ROOM / 2 - NAMES) / SHEET_MODELS
@@ -304,7 +304,7 @@ def _table(
         ax.text(0, row, fitted(name, NAMES, SIZE), fontsize=SIZE, va="center", parse_math=False)
         for column, result in enumerate(results.values()):
             value, place = figure_at(result, *path.split(".")), NAMES + column * step
-            # Numbers end where their intervals begin.
+            # Numbers end where their intervals start.
             text = f"{value:.1f}" if path == PER_IMAGE and value is not None else percent(value)
             ax.text(place + NUMBER, row, text, fontsize=SIZE, va="center", ha="right")
             if bounds := _interval(result, path):
@@ -332,14 +332,14 @@ def _bars(title: str, scale: str, rows: Sequence[DeltaBar], width: float) -> _Pa
 
 
 def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
-    error_shares(table, ax, legend=False)  # the bars beside it name the colours
+    error_shares(table, ax, legend=False)  # the bars next to it explain the colours
     ax.set_ylabel("")
     _title(ax, "By rank", name, ROOM * width - SCALE)
     add_note(ax, SHARES_NOTE)
 
 
 def _title(ax: Axes, what: str, name: str, inches: float) -> None:
-    """Write the content of a panel, and its detector, whose name may be shortened."""
+    """Write the title of a panel: content and detector, whose name may be shortened."""
     room = inches - text_width(f"{what}, ", SIZE)
     set_title(ax, f"{what}, {fitted(name, room, SIZE)}", inches)
 

@@ -1,4 +1,4 @@
-"""Define the style of all figures: paper sizes, fonts, one colour per error; save figures."""
+"""Style of all figures: paper sizes, fonts, one colour per error; and saving of figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.output import replacing
 
 DRAWN = ("pdf", "svg", "png")
-"""File formats of figures, for papers, pages and slides. Equal figures give equal files."""
+"""File formats of figures, for papers, pages and slides. Date that is fixed, so that equal figures
+give equal files.
+"""
 SINGLE_COLUMN = 3.25
 """Width in inches of a figure in one column of a two-column paper."""
 DOUBLE_COLUMN = 6.875
@@ -38,15 +40,16 @@ COLOURS = {
     "false_positive": "#AA4499",
     "false_negative": "#999933",
 }
-"""One fixed colour for each error, in the order of the oracles (Paul Tol's "muted" scheme, which
-people with the common kinds of colour blindness can tell apart; neighbours differ in lightness),
-and dark grey for what is right."""
+"""One fixed colour per error, in oracle order (Paul Tol's "muted" scheme, which people with common
+kinds of colour blindness can distinguish; neighbours differ in lightness), and dark grey for right
+predictions.
+"""
 OTHER_COLOUR = "#777777"
 Colour = Sequence[float] | FloatArray
-"""Red, green and blue in [0, 1]; an opacity after them is left out."""
+"""Red, green and blue in [0, 1], without opacity."""
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
-"""White hatches of dark colours, to distinguish adjacent areas of errors in grey print."""
-# The first five differ in grey print, too. Ten colours and four dashes, whose combinations repeat
+"""White hatches on dark colours, to distinguish adjacent areas of errors in greyscale."""
+# The first five also differ in greyscale. Ten colours and four dashes, whose combinations repeat
 # only after twenty models.
 MODEL_COLOURS = (
     *("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD"),
@@ -55,7 +58,7 @@ MODEL_COLOURS = (
 MODEL_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)))
 MODEL_MARKERS = "osD^vP*X<>hd"
 
-# TrueType in PDF and PostScript, as publishers demand, and text as text in SVG.
+# TrueType in PDF and PostScript, as publishers require, and text as text in SVG.
 EMBEDDED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
 SAVED = {"savefig.bbox": None, "savefig.dpi": 300.0, "svg.hashsalt": "diaghoi"}
 PAPER: dict[Any, Any] = {
@@ -84,20 +87,20 @@ PAPER: dict[Any, Any] = {
 
 @contextmanager
 def paper() -> Iterator[None]:
-    """Draw for print: small type, thin lines, and real fonts in PDF and PostScript (type 42).
+    """Draw for print: small type, thin lines, and embedded fonts in PDF and PostScript (type 42).
 
-    The sizes are meant for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches,
-    included without scaling.
+    Sizes are for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches, included without
+    scaling.
     """
     with mpl.rc_context():
-        # Whatever settings of his own a user has: some would run LaTeX.
+        # Override all user settings, because some would run LaTeX.
         mpl.rcdefaults()
         mpl.rcParams.update(PAPER)
         yield
 
 
 def colour(oracle: str) -> tuple[float, float, float]:
-    """Return the colour of an error as red, green and blue in [0, 1]; grey for unknown errors."""
+    """Return the RGB colour of an error in [0, 1]; grey for unknown errors."""
     return to_rgb(COLOURS.get(oracle, OTHER_COLOUR))
 
 
@@ -114,13 +117,13 @@ def contrast(first: Colour, second: Colour) -> float:
 
 
 def ink_on(ground: Colour) -> tuple[float, float, float]:
-    """Return black or white, whichever has the greater contrast to a background: at least 4.58."""
+    """Return black or white, whichever has more contrast with a background: at least 4.58."""
     black, white = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     return max(black, white, key=lambda ink: contrast(ink, ground))
 
 
 def _luminance(rgb: Colour) -> float:
-    """Return the relative luminance of an sRGB colour as WCAG 2.1 defines it."""
+    """Return the relative luminance of an sRGB colour, as defined by WCAG 2.1."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb[:3]
     )
@@ -128,13 +131,13 @@ def _luminance(rgb: Colour) -> float:
 
 
 def model_style(number: int) -> dict[str, Any]:
-    """Return colour, dashes and marker of the lines or dots of a model.
+    """Return colour, dashes and marker for a model's lines or dots.
 
     Parameters
     ----------
     number : int
-        Position of the model in the study, from 0. The first ten differ in colour, and the first
-        twelve in the combination of colour and dashes and, for grey print, in the marker.
+        Index of the model in the study, from 0. The first ten differ in colour, and the first
+        twelve in the combination of colour and dashes and, for greyscale, in the marker.
 
     Returns
     -------
@@ -149,12 +152,12 @@ def model_style(number: int) -> dict[str, Any]:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the file format of the ending of a path, for example ``pdf``.
+    """Return the file format given by a path's suffix, for example ``pdf``.
 
     Raises
     ------
     InputError
-        If the ending is not one of :data:`DRAWN`.
+        If the suffix is not one of :data:`DRAWN`.
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in DRAWN:
@@ -172,30 +175,30 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure, in its exact size: nothing is cropped or padded.
+        The figure, saved at its exact size, without cropping or padding.
     path : path
-        The file, whose ending, one of :data:`DRAWN`, is the format.
+        The file, whose suffix, one of :data:`DRAWN`, determines the format.
     caption : str
         Caption for the metadata of PDF, PNG and SVG files; see :func:`diaghoi.plots.caption`. The
-        notes of the figure follow it.
+        figure's notes are appended.
 
     Raises
     ------
     InputError
-        If the ending is not known or the folder cannot be written to.
+        If the suffix is unknown, or the folder cannot be written to.
     """
     kind = check_suffix(path)
     drawn = BytesIO()
     with mpl.rc_context(EMBEDDED_FONTS | SAVED):
         text = " ".join(filter(None, (caption, *notes_of(figure))))
         figure.savefig(drawn, format=kind, metadata=_metadata(kind, text))
-    # Matplotlib's writers hide why a file cannot be written, for instance that a disk is full.
+    # Matplotlib's writers hide the reason why a file cannot be written, such as a full disk.
     with replacing(path) as temporary:
         temporary.write_bytes(drawn.getvalue())
 
 
 def _metadata(kind: str, caption: str) -> dict[str, str | None]:
-    """Return the caption, without the date that matplotlib adds: equal figures, equal files."""
+    """Return metadata with the caption, without matplotlib's date: equal figures, equal files."""
     undated: dict[str, dict[str, str | None]] = {
         "pdf": {"CreationDate": None},
         "svg": {"Date": None},
@@ -203,7 +206,7 @@ def _metadata(kind: str, caption: str) -> dict[str, str | None]:
     }
     if not caption:
         return undated[kind]
-    text = caption.encode(errors="replace").decode()  # file names need not be Unicode
+    text = caption.encode(errors="replace").decode()  # file names may not be Unicode
     return undated[kind] | {"Subject" if kind == "pdf" else "Description": text}
 
 
@@ -211,12 +214,12 @@ _NOTES: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
 
 
 def add_note(target: Axes | Figure, text: str) -> None:
-    """Add the notes for readers of a figure to its caption.
+    """Append the notes of a figure to its caption.
 
     Parameters
     ----------
     target : Axes or Figure
-        The figure, or axes in it.
+        The figure, or its axes.
     text : str
         Sentences; empty for none.
     """
@@ -226,5 +229,5 @@ def add_note(target: Axes | Figure, text: str) -> None:
 
 
 def notes_of(figure: Figure) -> list[str]:
-    """List the notes for readers of a figure, the end of its caption."""
+    """List the notes of a figure, the end of its caption."""
     return list(_NOTES.get(figure, ()))

@@ -25,18 +25,18 @@ LEAST = 1.2  # inches: least height
 
 
 class ActionAP(NamedTuple):
-    """A dot of the figure.
+    """A dot in the figure.
 
     Parameters
     ----------
     verb : str
         Its name.
     annotated : int
-        Annotated triplets of the verb that count.
+        Number of counted annotated triplets of the verb.
     ap : float or None
-        Action AP in percent; None if no pair of the verb was localised.
+        Action AP in percent; None if no pair of the verb is localised.
     pairing : {"triplet", "person"}
-        Pairing of the protocol; by person (V-COCO), wrong actions with an object are left out.
+        Pairing of the protocol; by person (V-COCO), wrong actions with an object are omitted.
     """
 
     verb: str
@@ -81,7 +81,7 @@ def action_ap(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     Parameters
     ----------
     diagnoses : Diagnosis or sequence of Diagnosis
-        One or more detectors; or the :func:`action_ap_table` of each by its label.
+        One or more detectors, or the :func:`action_ap_table` of each by label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
 
@@ -100,19 +100,19 @@ def action_ap(target: Axes | Figure, models: Sequence[ModelData]) -> None:
 
 
 def shown_verbs(tables: Sequence[Sequence[ActionAP]]) -> list[str]:
-    """List the verbs with the most annotated triplets, from the highest to the lowest mean AP."""
+    """List the verbs with the most annotated triplets, in descending order of mean AP."""
     annotated: dict[str, int] = {}
     scores: dict[str, list[float]] = {}
     for row in (row for table in tables for row in table):
         annotated[row.verb] = max(annotated.get(row.verb, 0), row.annotated)
         scores.setdefault(row.verb, []).extend([] if row.ap is None else [row.ap])
     common = sorted(annotated, key=lambda verb: -annotated[verb])[:VERBS]
-    # Verbs without any AP come last: 1 is above all negated means.
+    # Verbs without AP come last, because 1 exceeds all negated means.
     return sorted(common, key=lambda verb: -np.mean(scores[verb]) if scores[verb] else 1.0)
 
 
 def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
-    """Return the height of each dot, by model and row; dots of nearly equal AP are spread."""
+    """Return the height of each dot, by model and row; dots with nearly equal AP are spread."""
     heights: list[dict[int, float]] = [{} for _ in tables]
     for row in dict.fromkeys(row for table in tables for row in table):
         models = [number for number, table in enumerate(tables) if row in table]

@@ -1,6 +1,6 @@
-"""Answers of models and of people: metrics of multiple choice, and agreement of annotators.
+"""Answers of models and people: multiple-choice metrics, and agreement of annotators.
 
-These figures do not show detectors, so they are not in the list of figures.
+These figures do not show detectors, so they are not in the registry.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ModelScores(NamedTuple):
     values : dict of (float or None)
         Values by metric, in percent.
     bounds : dict of tuple of float
-        Intervals by metric, in percent, except missing intervals and intervals without width.
+        Intervals by metric, in percent, except missing and zero-width intervals.
     """
 
     label: str
@@ -123,7 +123,7 @@ class PositionBar(NamedTuple):
     letter : str
         Letter of the position.
     excess : float
-        Picks minus expected picks, in percent of how often the position was shown.
+        Picks minus expected picks, as a percentage of the times the position was shown.
     certain : bool
         Whether the corrected p-value is below 0.05.
     """
@@ -144,7 +144,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
     Raises
     ------
     InputError
-        If the answers do not contain the order of their options.
+        If the answers do not record the order of their options.
     """
     found = result.get("positions")
     if not found:
@@ -163,7 +163,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
 
 
 def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw how much more or less often than by chance the option at each position is picked.
+    """Draw how much more or less often than by chance each position is picked.
 
     Parameters
     ----------
@@ -175,7 +175,8 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Dark bars differ from chance (corrected p-value below 0.05), light ones do not.
+        Axes with dark bars for positions that differ from chance (corrected p-value below 0.05),
+        and light bars for others.
     """
     bars = choice_positions_table(result)
     with paper():
@@ -204,7 +205,7 @@ DEEP = 4  # rows of panels at most, for long scales
 def agreement_figure(result: Mapping[str, Any]) -> Figure:
     """Draw the agreement of annotators: figures 2 to 4 of the SHOE supplement together.
 
-    The panels show how often each annotator gave each score, the quadratic weighted kappa of each
+    The panels show the frequency of each annotator's scores, the quadratic weighted kappa of each
     pair of annotators, and the votes on the items of each majority score.
 
     Parameters
@@ -254,7 +255,7 @@ def _kappa(ax: Axes, result: Mapping[str, Any]) -> None:
 
 
 def _bars(ax: Axes, counts: Mapping[str, Sequence[int]], levels: int) -> list[Any]:
-    """Draw the counts of the annotators side by side at each score."""
+    """Draw the counts of all annotators side by side at each score."""
     width = WIDTH / max(len(counts), 1)
     drawn = []
     for number, (name, values) in enumerate(counts.items()):

@@ -36,7 +36,7 @@ NOTE = (
 
 
 class CauseShare(NamedTuple):
-    """A cause of one model.
+    """A cause for one model.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class CauseShare(NamedTuple):
 def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseShare]:
     """Extract the data of :func:`annotation_causes` from a result, in the order of precedence.
 
-    The cause ``model``, the rest, is left out.
+    The cause ``model``, the remainder, is omitted.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     Raises
     ------
     NotApplicable
-        If there are no causes, or no false positives.
+        If there are no causes or no false positives.
     InputError
         If the result is malformed.
     """
@@ -113,17 +113,17 @@ def annotation_causes(
     Parameters
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
-        One or more detectors, or their results with this part; or the :func:`causes_table` of each
-        by its label.
+        One or more detectors, their results with this part, or the :func:`causes_table` of each by
+        label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     of : {"share", "delta"}
-        Content of the bars in given axes.
+        Quantity shown in given axes.
 
     Raises
     ------
     InputError
-        If there is no model, or bars cannot show this.
+        If there is no model, or the quantity is unknown.
     """
     if of not in PANELS:
         raise InputError(f"of: '{of}' is not known; give one of {', '.join(PANELS)}")

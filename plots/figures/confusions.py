@@ -1,4 +1,4 @@
-"""Wrong verbs where others are annotated, and their cost in mAP.
+"""Verbs predicted instead of annotated ones, and their cost in mAP.
 
 :mod:`diaghoi.semantic.confusions` defines confusions.
 """
@@ -50,28 +50,29 @@ NAMES = (
     "gains do not add up."
 )
 SIMILAR = 0.5
-"""Similarity of verbs from which a bar is pale. With the right object (similarity 1) and equal
-weights it gives sigma 0.75, the bound of :data:`diaghoi.cases.similarities.NEAR`."""
+"""Verb similarity from which a bar is pale. With the right object (similarity 1) and equal weights,
+it gives sigma 0.75, the bound of :data:`diaghoi.cases.similarities.NEAR`.
+"""
 SHADES = {
     f"{SIMILAR:g} or more": 0.75,
     f"below {SIMILAR:g}": 0.4,
     "0": 0.0,
 }
-"""Share of white in a bar by the similarity of its verbs."""
+"""Share of white in a bar, by similarity of its verbs."""
 LEGEND = "Similarity of the two verbs"
 
 
 class ConfusionCost(NamedTuple):
-    """A confusion of one model.
+    """A confusion by one model.
 
     Parameters
     ----------
     predicted, annotated : str
         The verbs.
     delta : float
-        ΔmAP of repairing it alone, in percentage points.
+        ΔmAP of repairing only this confusion, in percentage points.
     similarity : float or None
-        Of the verbs; None if no table is known.
+        Of the verbs; None if there is no table.
     """
 
     predicted: str
@@ -81,7 +82,7 @@ class ConfusionCost(NamedTuple):
 
 
 def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[ConfusionCost]:
-    """Extract the data of :func:`confusions` from a semantic diagnosis, the most costly first.
+    """Extract the data of :func:`confusions` from a semantic diagnosis, costliest first.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def _shade(similarity: float | None) -> float:
 
 
 def confusion_bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
-    """Draw a bar for each confusion, the first at the top."""
+    """Draw one bar per confusion, the first at the top."""
     bars(
         ax,
         range(len(costs)),
@@ -131,13 +132,13 @@ def confusion_bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
 
 
 def _cost(delta: float) -> str:
-    """Format percent points with two decimals, or with one digit where these would be zeros."""
+    """Format percentage points with two decimals, or one significant digit if these are zeros."""
     text = f"{delta:.2f}" if abs(delta) >= 0.005 or not delta else f"{delta:.1g}"
     return text.replace("-", MINUS) if "e" not in text else f"{delta:.4f}".replace("-", MINUS)
 
 
 def _data(source: Source) -> list[ConfusionCost]:
-    # The result of a semantic evaluation, or a report that holds one.
+    # The result of a semantic evaluation, or a report that contains one.
     saved = source.result.get("semantic", source.result).get("diagnosis")
     if isinstance(saved, Mapping) and "confusions" in saved:
         return _some(confusions_table(saved["confusions"]))
@@ -168,7 +169,7 @@ def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
 def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the costs of confusions of verbs, largest at the top.
 
-    The number at the end of a bar is its length, the shade of a bar the similarity of the verbs.
+    The number at the end of a bar is its length, and its shade shows the similarity of the verbs.
 
     Parameters
     ----------

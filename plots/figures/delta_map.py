@@ -1,7 +1,7 @@
-"""Cost of each error: ΔmAP per oracle as bars, for one detector or many.
+"""Cost of each error: ΔmAP per oracle as bars, for one or more detectors.
 
-Single errors and the two totals, false positives and false negatives, have separate scales in a
-study, because the totals dwarf their parts.
+In a study, individual errors and the two totals, false positives and false negatives, have separate
+scales, because the totals dwarf their parts.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ PANEL, FURTHER, TITLE, GAP = 1.3, 1.0, 0.15, 0.08  # heights of a panel, of its 
 BELOW, BELOW_TURNED = 0.3, 0.65  # names of errors, horizontal or rotated
 AROUND = 0.2
 MOST_LINES = 3
-HARMONIC = "harmonic"  # listed among the splits, but it is the mean of two of them
+HARMONIC = "harmonic"  # listed among the splits, but is the mean of two of them
 
 
 class DeltaBar(NamedTuple):
-    """A bar of the figure.
+    """A bar in the figure.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ class DeltaBar(NamedTuple):
     oracle : str
         Name of the oracle.
     delta : float or None
-        mAP with the error repaired minus mAP, in percent points; None if it is undefined.
+        mAP with the error repaired minus mAP, in percentage points; None if it is undefined.
     interval : tuple of float or None
-        Bootstrap interval, in percentage points; None if the result has no interval, or one without
-        width.
+        Bootstrap interval, in percentage points; None if the result has no interval, or a
+        zero-width one.
     """
 
     model: str
@@ -94,20 +94,19 @@ def delta_map_table(
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> list[DeltaBar]:
-    """Collect the data of :func:`delta_map`, model by model.
+    """Collect the data for :func:`delta_map`, model by model.
 
     Parameters
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
         One or more detectors: diagnoses, or results of :meth:`diaghoi.Diagnosis.to_dict`, of which
-        ``label``, ``oracles`` and ``intervals`` are used. A model without a label is called by its
+        ``label``, ``oracles`` and ``intervals`` are used. A model without a label is named by its
         number.
     split : str
         Group of classes of the mean: ``full``; ``rare`` and ``non_rare`` on HICO-DET, other ones on
         other data sets.
     oracles : sequence of str, optional
-        Errors in the order shown; by default all errors of the results, in the order of the
-        oracles.
+        Errors in displayed order; by default all errors of the results, in oracle order.
 
     Returns
     -------
@@ -117,7 +116,7 @@ def delta_map_table(
     Raises
     ------
     InputError
-        If there is no result, one has no oracles, or a split or oracle is not known.
+        If there is no result, a result has no oracles, or a split or oracle is unknown.
     """
     results = [source.result for source in sources_of(diagnoses)]
     if not results:
@@ -131,7 +130,7 @@ def delta_bars(
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> list[DeltaBar]:
-    """Collect the bars of results by the names of their models: see :func:`delta_map_table`."""
+    """Collect the bars of results by model name: see :func:`delta_map_table`."""
     for model, result in results.items():
         if not isinstance(result.get("oracles"), Mapping):
             raise InputError(
@@ -155,12 +154,12 @@ def delta_map(
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> Axes:
-    """Draw the cost of each error: one group of bars per error, with one bar per model.
+    """Draw the cost of each error: one group of bars per error, one bar per model.
 
-    With up to four models, the colour of bars encodes the error, and lightness and hatch the model;
-    more models have a colour and a hatch each. Bars of negative differences point down; undefined
-    ones are left out. Lines show bootstrap intervals where the results have them. Labels of the
-    models and the protocol are above.
+    With up to four models, colour encodes the error, and lightness and hatch the model; with more
+    models, each has its own colour and hatch. Bars of negative differences point down; undefined
+    ones are omitted. Lines show bootstrap intervals if the results have them. Model labels and the
+    protocol are above.
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ FUNCTIONS[delta_map.__name__] = delta_map
 
 
 def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> None:
-    """Draw bars, the names of the errors below and the line at zero; nothing else.
+    """Draw only bars, error names below, and the zero line.
 
     Parameters
     ----------
@@ -207,8 +206,8 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
     rows : sequence of DeltaBar
         One bar each.
     room : float, optional
-        Width of each error in inches, which numbers and names must fit; by default taken from the
-        axes before layout.
+        Width per error in inches, for numbers and names; by default taken from the axes before
+        layout.
     """
     models = list(dict.fromkeys(row.model for row in rows))
     names = list(dict.fromkeys(row.oracle for row in rows))
@@ -216,7 +215,7 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
     width = GROUP / len(models)
     shown = [(row, row.delta) for row in rows if row.delta is not None]
     needed = max((text_width(points(delta), NUMBER_SIZE) for _, delta in shown), default=0.0)
-    # All numbers are written the same way, or none; 0.03 inches keep neighbours apart.
+    # All numbers have the same size and direction, or are omitted; 0.03 inches separate neighbours.
     flat = room * width >= needed + 0.03
     size = NUMBER_SIZE if flat else number_size(room * width)
     for number, (model, style) in enumerate(zip(models, bar_styles(len(models)), strict=True)):
@@ -268,7 +267,7 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
 
 
 def intervals_note(results: Sequence[Mapping[str, Any]], split: str = "full") -> str:
-    """Explain the lines at bars; empty if no result has intervals."""
+    """Explain the error bars; empty if no result has intervals."""
     settings = [result["bootstrap"] for result in results if result.get("intervals")]
     levels = sorted({float(each["confidence"]) for each in settings})
     if not levels:
@@ -287,7 +286,7 @@ def _interval(result: Mapping[str, Any], path: str) -> tuple[float, float] | Non
 
 
 def _delta(model: str, outcome: Mapping[str, Any], oracle: str, split: str) -> float | None:
-    """Look up one difference, in percent points."""
+    """Look up one difference, in percentage points."""
     if oracle not in outcome:
         if oracle in ORACLES:
             return None
@@ -313,7 +312,7 @@ def _delta(model: str, outcome: Mapping[str, Any], oracle: str, split: str) -> f
 
 
 def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]]) -> None:
-    """Write models and protocol above the bars; each model with its own if protocols differ."""
+    """Write models and protocol above the bars; if protocols differ, one per model."""
     protocols = [protocol_of(result, "name") for result in results]
     if len(set(protocols)) > 1:
         bar_legend(ax, [f"{m} ({p})" for m, p in zip(models, protocols, strict=True)])
@@ -331,7 +330,7 @@ def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]])
 
 
 class _Row(NamedTuple):
-    """Panels of bars for several models: single errors and totals, over as many lines as needed."""
+    """Panels of bars for several models: individual errors and totals, on several lines."""
 
     title: str
     split: str
@@ -339,10 +338,10 @@ class _Row(NamedTuple):
 
 
 def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]) -> None:
-    """Draw rows of panels; single errors share one scale, and so do totals.
+    """Draw rows of panels; individual errors share one scale, and totals another.
 
-    There is one legend if all rows show the same models, and otherwise one per row. A line holds as
-    many errors as leave room for a number at each bar.
+    There is one legend if all rows show the same models, otherwise one per row. A line has as many
+    errors as leave room for a number at each bar.
     """
     own_keys = any(list(row.results) != list(rows[0].results) for row in rows)
     room = figure.get_figwidth() - BESIDE
@@ -350,7 +349,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
     count = min(ceil(len(ORACLES) / fitting), MOST_LINES)
     across = ceil(len(ORACLES) / count)
     room /= across
-    # A line is a part of the errors, or a legend.
+    # A line has a part of the errors, or a legend.
     starts = [*([-1] if own_keys else []), *range(0, len(ORACLES), across)]
     lines = [(row, start) for row in rows for start in starts]
     grid = figure.add_gridspec(len(lines), across)
@@ -371,7 +370,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
             scales.setdefault(totals, ax)
             draw_costs(ax, delta_bars(row.results, row.split, named[first:end]), room)
             ax.set_ylabel("ΔmAP, own scale" if totals else "ΔmAP (points)")
-            if totals:  # on the right: they are larger than single errors
+            if totals:  # on the right: they are larger than individual errors
                 ax.yaxis.set_label_position("right")
                 ax.yaxis.tick_right()
                 ax.spines.left.set_visible(False)
@@ -402,25 +401,25 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
 
 
 def _key(ax: Axes, row: _Row, figure: Figure) -> float:
-    """Put a legend of bars into separate axes; return its height in inches."""
+    """Draw a legend of bars in separate axes; return its height in inches."""
     ax.set_axis_off()
     lines = bar_legend(ax, list(row.results), row.title, figure.get_figwidth() - SCALE)
     if (legend := ax.get_legend()) is not None:
         legend.set_loc("upper left")
-        # The row of the grid has the height of the legend: constrained layout need not help.
+        # The grid row has the height of the legend, so constrained layout is not needed.
         legend.set_in_layout(False)
     return LINE * lines + TITLE
 
 
 def _result(source: Source) -> dict[str, Any]:
-    """Keep the shown parts of a result."""
+    """Keep the displayed parts of a result."""
     return {key: source.result.get(key) for key in ("oracles", "intervals", "bootstrap")}
 
 
 def _by_dataset(models: Sequence[ModelData]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Group results by data set, all in one order; one that a data set lacks has no bars there.
+    """Group results by data set, all in one order; a missing model has no bars.
 
-    A model thus keeps its place, colour and legend entry.
+    A model thus keeps its position, colour and legend entry.
     """
     names = dict.fromkeys(shown_names(models))
     groups: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -466,7 +465,7 @@ def _delta_map_rare(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _splits_of(result: Mapping[str, Any]) -> list[str]:
-    """List the groups of classes of a result, where it holds any."""
+    """List the groups of classes in a result, if any."""
     try:
         return list(next(iter(result["oracles"].values()))["delta_map"])
     except (AttributeError, KeyError, StopIteration, TypeError):
@@ -495,19 +494,19 @@ def _delta_map_backbone(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def backbone_groups(models: Sequence[ModelData]) -> dict[str, dict[str, ModelData]]:
-    """Find models that differ in their backbones.
+    """Find models that differ only in the backbone.
 
     Parameters
     ----------
     models : sequence of ModelData
-        Models without a backbone are left out.
+        Models without a backbone are omitted.
 
     Returns
     -------
     dict of dict of ModelData
         Groups of models by title, each with at least two backbones: families whose labels differ
-        only in the backbone, such as ``UPT ResNet-50`` and ``UPT R101``, named by their backbones.
-        Without families, the groups are the models of each stage, named by label and backbone.
+        only in the backbone, such as ``UPT ResNet-50`` and ``UPT R101``, named by backbone. Without
+        families, the groups are the models of each stage, named by label and backbone.
     """
     families: dict[str, list[ModelData]] = {}
     stages: dict[str, list[ModelData]] = {}
@@ -530,7 +529,7 @@ def backbone_groups(models: Sequence[ModelData]) -> dict[str, dict[str, ModelDat
 
 
 def _family(model: ModelData) -> str:
-    """Remove the backbone from the label of a model, also abbreviated as in ``R101``."""
+    """Remove the backbone from a model's label, also if abbreviated as ``R101``."""
     parts = re.findall(r"[A-Za-z]+|\d+", model.backbone)
     gap = r"[\s_.-]*"
     forms = [gap.join(parts)]

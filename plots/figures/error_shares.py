@@ -1,4 +1,4 @@
-"""Shares of the errors from the most to the least confident predictions."""
+"""Shares of errors from the most to the least confident predictions."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class ErrorShares(NamedTuple):
     Parameters
     ----------
     edges : (B + 1,) int array
-        Bin b holds the predictions of the ranks ``edges[b] + 1`` to ``edges[b + 1]``, where rank 1
+        Bin b contains the predictions at ranks ``edges[b] + 1`` to ``edges[b + 1]``, where rank 1
         has the highest score; the first edge is 0.
     shares : (B, 7) float64 array
         Share of each label of :data:`diaghoi.evaluation.errors.LABELS` among them, in [0, 1].
     annotated : int
-        Number of annotated triplets: all predictions of a perfect detector up to this rank are true
-        positives.
+        Number of annotated triplets: up to this rank, all predictions of a perfect detector are
+        true positives.
     """
 
     edges: npt.NDArray[np.int64]
@@ -59,14 +59,14 @@ def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
 
     All counted predictions of all classes are ranked together by score, with ties in input order.
     Bins are equally wide in the logarithm of the rank, because precision falls over orders of
-    magnitude; the first bin holds all better ranks, so that no share comes from a handful of
-    predictions. Shares refer to a bin and are not cumulative: cumulative shares of the last ranks
-    would mostly show earlier ranks.
+    magnitude; the first bin contains all better ranks, so that no share is based on a handful of
+    predictions. Shares refer to one bin and are not cumulative: cumulative shares at the last ranks
+    would mostly reflect earlier ranks.
 
     Raises
     ------
     NotApplicable
-        If there is no prediction, or the detector gives no scores.
+        If there is no prediction, or the detector has no scores.
     """
     if diagnosis.answers is not None:
         raise NotApplicable("the predictions have no scores")
@@ -104,7 +104,7 @@ def _fill(ax: Axes, table: ErrorShares) -> None:
         steps.set_gid(name)
         below = tops[:, number]
     if ranks[0] < table.annotated < ranks[-1]:
-        # A white line below the dashes, so that they show on dark colours.
+        # A white line below the dashes makes them visible on dark colours.
         ax.axvline(table.annotated, color="white", linewidth=2.0)
         ax.axvline(table.annotated, **ANNOTATED)
     ax.set_xscale("log")
@@ -118,7 +118,7 @@ def _look(name: str) -> dict[str, Any]:
 
 
 def _edges(rows: int) -> npt.NDArray[np.int64]:
-    """Return the edges of the bins; the first bin holds at most a tenth of the predictions."""
+    """Return the bin edges; the first bin has at most a tenth of the predictions."""
     first = min(BEST, 10 ** max(int(np.log10(rows)) - 1, 0))
     bins = round(np.log10(rows / first) * BINS)
     edges = np.round(np.geomspace(first, rows, bins + 1)).astype(np.int64)
@@ -130,7 +130,7 @@ def _label_ranks(ax: Axes) -> None:
     left, right = ax.get_xlim()
     first, last = np.log10([left, right])
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
-    # A label too near to the first would touch it.
+    # A label too close to the first would touch it.
     start = ceil(first + INCHES_BESIDE_FIRST * (last - first) / inches_of(ax))
     ranks = 10.0 ** np.arange(start, int(last) + 1, step)
     ax.set_xticks([left, *ranks], ["1", *(RANKS(rank) for rank in ranks)])
@@ -158,8 +158,8 @@ def _steps(values: FloatArray) -> FloatArray:
 def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: bool = True) -> None:
     """Draw the shares of one model as stacked steps over the rank.
 
-    True positives are at the bottom, the errors above them in the order of the oracles. A dashed
-    line marks the number of annotated triplets.
+    True positives are at the bottom, with the errors above them in oracle order. A dashed line
+    marks the number of annotated triplets.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: boo
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     legend : bool
-        Whether the colours are explained above.
+        Whether to explain the colours above.
     """
     panels = panel_grid(target, shown_names(models), AXES, PANEL)
     for ax, model in zip(panels, models, strict=True):

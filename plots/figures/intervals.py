@@ -1,4 +1,4 @@
-"""Dots with intervals: mAP in slices of the annotations, and verbs in which models differ.
+"""Dots with intervals: mAP in slices of the annotations, and verbs on which models differ.
 
 See :mod:`diaghoi.comparison.slices` and :mod:`diaghoi.comparison.shares`.
 """
@@ -67,7 +67,7 @@ def _beside(number: int, models: int) -> float:
 
 
 def _sampled(source: Source) -> Diagnosis:
-    """Return a diagnosis whose images can be resampled."""
+    """Return a diagnosis with enough images for resampling."""
     diagnosis = diagnosis_of(source)
     if len(diagnosis.names) < 2:
         raise NotApplicable("intervals need at least two images")
@@ -80,8 +80,8 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
     Parameters
     ----------
     found : Slices, Diagnosis or sequence of Diagnosis
-        The detectors in slices, with intervals; or the detectors, which are cut by the attributes
-        of their annotations.
+        The detectors in slices, with intervals; or the detectors, to be sliced by the attributes of
+        their annotations.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
 
@@ -103,11 +103,11 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
 FUNCTIONS[slices.__name__] = slices
 
 Sliced = Sequence[tuple[Slices, int]]
-"""Detectors: their slices, and the place of each among the detectors of these."""
+"""Detectors, as slices and the index of each detector in them."""
 
 
 def _clearest(models: Sliced) -> list[list[int]]:
-    """Choose attributes whose slices differ clearly, and list the places of their slices."""
+    """Choose attributes whose slices differ clearly, and list the indices of their slices."""
     first = models[0][0]
     groups: dict[str, list[int]] = {}
     for place, each in enumerate(first.slices):
@@ -128,8 +128,7 @@ def _clearest(models: Sliced) -> list[list[int]]:
     kept: set[str] = set()
     for attribute in sorted(clear, key=lambda each: -clear[each]):
         room -= len(groups[attribute]) + 1
-        # An attribute that fits after one that does not would differ less clearly than the omitted
-        # one.
+        # Stop at the first attribute that does not fit: later ones differ less clearly.
         if kept and room < 0:
             break
         kept.add(attribute)
@@ -141,16 +140,16 @@ def _bounds(each: SliceResult, number: int) -> tuple[float, float] | None:
 
 
 def _apart(one: SliceResult, other: SliceResult, number: int) -> float:
-    """Return by how many of their half widths two slices differ."""
+    """Return the difference between two slices in units of their interval half-widths."""
     values = [each.models[number].figures["map"] or 0.0 for each in (one, other)]
     widths = [np.diff(_bounds(each, number) or (0, 0))[0] / 2 for each in (one, other)]
     return float(abs(values[0] - values[1]) / max(np.hypot(*widths), 1e-3))
 
 
 def _slice_dots(target: Axes | Figure, ax: Axes, models: Sliced, names: Sequence[str]) -> None:
-    """Draw a dot and an interval of each model beside the names of the slices."""
+    """Draw a dot and an interval of each model next to the names of the slices."""
     first, groups = models[0][0], _clearest(models)
-    # Headings are as high as the rows of two models, however many models there are.
+    # Headings are as high as rows of two models, whatever the number of models.
     heading = ROW / _row(len(models))
     ticks: list[tuple[float, str, bool]] = []
     places: list[int] = []
@@ -213,15 +212,15 @@ SHARE_NOTE = (
 
 
 class Difference(NamedTuple):
-    """The shares of verbs in the difference of a model to another one.
+    """Shares of verbs in the difference between two models.
 
     Parameters
     ----------
     names : tuple of str
         K verbs.
     share, low, high : (K,) float64 array
-        Shares and their bounds, in points of mAP; bounds are NaN for verbs that are annotated in
-        fewer than :data:`diaghoi.comparison.shares.LEAST` images.
+        Shares and bounds, in points of mAP; bounds are NaN for verbs annotated in fewer than
+        :data:`diaghoi.comparison.shares.LEAST` images.
     """
 
     names: tuple[str, ...]
@@ -236,7 +235,7 @@ def difference_table(first: SampledShares, second: SampledShares) -> Difference:
     Raises
     ------
     NotApplicable
-        If the models are not of the same annotations.
+        If the models have different annotations.
     """
     if first.names != second.names or first.drawn.shape != second.drawn.shape:
         raise NotApplicable("the models were diagnosed with different annotations")
@@ -255,19 +254,19 @@ def difference_table(first: SampledShares, second: SampledShares) -> Difference:
 
 
 def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) -> Axes:
-    """Draw in which verbs the difference in mAP of two models lies.
+    """Draw how the mAP difference between two models is distributed over verbs.
 
     Parameters
     ----------
     found : Difference or sequence of two Diagnosis
-        The shares of the verbs; or the models. The difference is the second minus the first.
+        The shares of the verbs, or the two models. The difference is second minus first.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------
     InputError
-        If the models are not of the same annotations.
+        If the models have different annotations.
     """
     if not isinstance(found, Difference):
         found = difference_table(*map(sampled_shares, found))
@@ -280,7 +279,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
 def _difference_dots(
     target: Axes | Figure, ax: Axes, found: Sequence[Difference], what: str
 ) -> None:
-    """Draw a dot and an interval of each model beside the names of the verbs."""
+    """Draw a dot and an interval of each model next to the names of the verbs."""
     shares = [dict(zip(each.names, each.share.tolist(), strict=True)) for each in found]
     largest = {name: max(abs(own[name]) for own in shares) for name in found[0].names}
     row = _row(len(found) + 1)

@@ -1,4 +1,4 @@
-"""Draw heat maps of counts: errors by verb or object, and fates of triplets under two models."""
+"""Heat maps of counts: errors by verb or object, and fates of triplets under two models."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ErrorProfile(NamedTuple):
     Parameters
     ----------
     names : tuple of str
-        The G verbs or objects of the data set that have annotated triplets or predictions.
+        The G verbs or objects with annotated triplets or predictions.
     annotated : (G,) int array
         Number of annotated triplets.
     counts : (G, 7) int array
@@ -88,8 +88,8 @@ def error_profile_table(
     ------
     NotApplicable
         If the classes of the data set are actions with roles, as in V-COCO. V-COCO predictions name
-        no object and give every person every action, so the errors of all verbs are the same apart
-        from the few right ones.
+        no object and assign every action to every person, so all verbs have the same errors apart
+        from a few right predictions.
     """
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
     if vocabulary.any_object:
@@ -113,7 +113,7 @@ def error_profile_table(
 def error_profile(
     diagnosis: Model | ErrorProfile, ax: Axes | None = None, by: Literal["verb", "object"] = "verb"
 ) -> Axes:
-    """Draw the shares of the labels as a heatmap: one row per verb or object, one column per label.
+    """Draw label shares as a heat map: one row per verb or object, one column per label.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def error_profile(
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     by : {"verb", "object"}
-        Kind of the rows: the 25 with the most annotated triplets.
+        Kind of the rows: verbs or objects, the 25 with the most annotated triplets.
     """
     return drawn(FIGURES[f"error_profile_{by}"], diagnosis, ax)
 
@@ -133,7 +133,7 @@ FUNCTIONS[error_profile.__name__] = error_profile
 def _heat_map(
     ax: Axes, shares: FloatArray, names: Sequence[str], most: float, *, written: bool, signed: bool
 ) -> None:
-    """Draw shares in percent, or differences of shares, up to the value of the darkest colour."""
+    """Draw shares in percent, or their differences, up to the value of the darkest colour."""
     import seaborn
 
     seaborn.heatmap(
@@ -150,7 +150,7 @@ def _heat_map(
     ax.tick_params(length=0, labelsize=NAME_SIZE)
     ax.tick_params(axis="y", rotation=0)
     ax.tick_params(axis="x", rotation=90, pad=4)
-    # The colours of the errors in all figures mark the columns.
+    # The error colours of all figures mark the columns.
     for column, name in enumerate(LABELS):
         place = (column + 0.06, len(names) + 0.12)
         ax.add_patch(Rectangle(place, 0.88, 0.22, color=colour(name), linewidth=0, clip_on=False))
@@ -167,7 +167,7 @@ def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:
 
 
 def with_others(table: ErrorProfile, names: Sequence[str]) -> ErrorProfile:
-    """Return the rows of some names, and one row for all others."""
+    """Return the rows of some names, plus one row for all others."""
     place = {name: row for row, name in enumerate(table.names)}
     rows = np.array([place[name] for name in names], dtype=np.int64)
     others = np.setdiff1d(np.arange(len(table.names)), rows)
@@ -191,7 +191,7 @@ def _percent(share: float) -> str:
 def _layout(panels: int, names: int, width: float) -> tuple[int, int, bool]:
     """Return panels per row, names per panel, and whether cells have room for numbers.
 
-    Names are shown if a page then still holds enough rows; names beyond the page are left out.
+    Cells show numbers if a page still has enough rows; names beyond the page are omitted.
     """
     for cell in (CELL, NARROW):
         columns = min(panels, max(1, int(width / (len(LABELS) * cell + GAP))))
@@ -216,7 +216,7 @@ def _profile(target: Axes | Figure, models: Sequence[ModelData], by: str) -> Non
     titles = shown_names(models)
     widest = max(text_width(name, NAME_SIZE) for name in names)
     width = target.get_figwidth() - BESIDE - min(WIDEST_NAME, widest)
-    # Two models also get a panel of their difference, where all three fit into one row.
+    # Two models also get a panel of their difference if all three fit in one row.
     if len(models) == 2 and _layout(3, len(names) + others, width)[0] == 3:
         titles.append("Second minus first (points)")
     columns, fitting, written = _layout(len(titles), len(names) + others, width)
@@ -254,7 +254,7 @@ def _profile(target: Axes | Figure, models: Sequence[ModelData], by: str) -> Non
 
 
 def _profile_of(by: Literal["verb", "object"]) -> None:
-    """Add the figure of verbs or of objects to the list."""
+    """Register the figure of verbs or of objects."""
 
     @figure(
         f"error_profile_{by}",
@@ -283,7 +283,7 @@ NOTE = (
 
 
 def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None) -> Axes:
-    """Draw how many annotated triplets have which fate under the first and the second model.
+    """Draw the number of annotated triplets by fate under the first and the second model.
 
     Parameters
     ----------
@@ -295,12 +295,12 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
     Returns
     -------
     matplotlib.axes.Axes
-        A row for each fate under the first model, a column for each under the second.
+        Axes with one row per fate under the first model and one column per fate under the second.
 
     Raises
     ------
     InputError
-        If the models are not of the same annotations under one protocol.
+        If the models' annotations or protocols differ.
     """
     if not isinstance(found, Transitions):
         found = transitions_of(*found)
@@ -321,7 +321,7 @@ def _read(pairing: str) -> str:
 def _matrix(ax: Axes, found: Transitions, width: float) -> None:
     """Draw the counts, with the name of the second model above."""
     counts = found.matrix()
-    # Most triplets are found by both: a scale of square roots keeps the others apart.
+    # Most triplets are found by both, so a square-root scale keeps the others distinguishable.
     norm = PowerNorm(0.5, vmin=0, vmax=max(1, int(counts.max())))
     cells = ax.pcolormesh(counts, cmap="Blues", norm=norm, edgecolor="white", linewidth=0.5)
     room = width / len(FATES)
@@ -343,11 +343,11 @@ def _matrix(ax: Axes, found: Transitions, width: float) -> None:
     ax.xaxis.set_ticks_position("top")
     ax.xaxis.set_label_position("top")
     name = fitted(f"Under {found.labels[1] or 'the second'}", width, 7.0)
-    ax.set_xlabel(name, fontsize=7.0, parse_math=False)  # labels of models are no formulas
+    ax.set_xlabel(name, fontsize=7.0, parse_math=False)  # model labels are not formulas
 
 
 def _label_matrix(ax: Axes, first: str, rows: bool = True, columns: bool = True) -> None:
-    """Name the fates at the left and above, and the first model."""
+    """Label the fates on the left and above, and the first model."""
     places = np.arange(len(FATES)) + 0.5
     names = ["Found", *map(error_title, FATES[1:])]
     ax.set_yticks(places, names if rows else [], fontsize=NAME_SIZE)
@@ -360,7 +360,7 @@ def _label_matrix(ax: Axes, first: str, rows: bool = True, columns: bool = True)
 def _fates(source: Source) -> Fates:
     diagnosis = diagnosis_of(source)
     # Images are joined by name, because files may list them in different orders. The sort is
-    # stable, so that images without names keep theirs.
+    # stable, so images without names keep their order.
     number = np.empty(len(diagnosis.names), dtype=np.int64)
     number[np.argsort(diagnosis.names, kind="stable")] = np.arange(len(number))
     return fates(diagnosis, number)

@@ -1,4 +1,4 @@
-"""Draw precision against recall of one HOI class before and after each oracle."""
+"""Precision against recall of one HOI class before and after each oracle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1)))
 
 
 class RepairedCurve(NamedTuple):
-    """A line of the figure.
+    """A line in the figure.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class RepairedCurve(NamedTuple):
     ap : float or None
         AP in percent; None if the oracle leaves no annotated triplet.
     delta : float or None
-        Gain of AP in percent points.
+        Gain in AP, in percentage points.
     """
 
     oracle: str | None
@@ -72,7 +72,7 @@ class ClassCurves(NamedTuple):
     annotated : int
         Its annotated triplets.
     curves : list of RepairedCurve
-        Lines before any repair, and after each oracle alone.
+        Lines before repairs, and after each oracle alone.
     """
 
     name: str
@@ -81,7 +81,7 @@ class ClassCurves(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """Sum of the gains of single errors; the totals combine the same errors."""
+        """Sum of the gains of individual errors; the totals combine the same errors."""
         return sum(line.delta or 0.0 for line in self.curves if line.oracle not in TOTALS)
 
 
@@ -120,14 +120,14 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
-    """List the classes with at least 20 annotated triplets, or else the most annotated ones."""
+    """List the classes with at least 20 annotated triplets, otherwise the most annotated ones."""
     positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
     least = max(1, min(LEAST, positives.max(initial=0)))
     return [int(hoi) for hoi in np.flatnonzero(positives >= least)]
 
 
 def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
-    """Return the class whose errors cost most, summed over errors and models.
+    """Return the class with the costliest errors, summed over errors and models.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
 
 
 def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None = None) -> Axes:
-    """Draw precision against recall of one HOI class before and after each oracle.
+    """Precision against recall of one HOI class before and after each oracle.
 
     Lines that an oracle does not change are hidden by the black one. The lines are envelopes, the
     highest precision at each recall or a higher one, from which AP is computed; the legend shows
@@ -160,7 +160,7 @@ def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None
         Axes to draw in; by default those of a new figure one column wide.
     hoi : str or int, optional
         The class by name (``ride bicycle``) or number, from 1. The default is the class with the
-        largest sum of ΔAP among those with at least 20 annotated triplets, or else the most
+        largest sum of ΔAP among those with at least 20 annotated triplets, otherwise the most
         annotated class.
     """
     source = source_of(diagnosis)
@@ -205,7 +205,7 @@ def _style_of(oracle: str | None) -> dict[str, Any]:
 
 
 def _handles(shown: ClassCurves, gains: bool) -> list[Line2D]:
-    """Make the handles of the legend, with ``gains`` also the gain of each oracle."""
+    """Create the legend handles, with ``gains`` also the gain of each oracle."""
     handles = []
     for line in shown.curves:
         label = "Before" if line.oracle is None else ORACLES[line.oracle].title

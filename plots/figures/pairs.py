@@ -1,4 +1,4 @@
-"""Draw pairs without their actions: recall with fewer pairs, and rejection of false pairs."""
+"""Pairs without actions: recall with fewer pairs, and rejection of false pairs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ REASONS = {
     "best": "the images{} have too few pairs",
     "detection": "the predictions{} have no detection scores",
 }
-"""Why a sweep is left out."""
+"""Reasons for omitting a sweep."""
 FEWEST = 0.9  # pairs per image, below which lines are cut, because recall is near zero anyway
 # Ticks per decade, from coarse to fine.
 STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7), tuple(range(1, 10)))
@@ -62,7 +62,7 @@ EVEN_BELOW = 3.0  # ratio of the ends of an axis, below which ticks in even step
 
 
 class KeptPairs(NamedTuple):
-    """A point of the figure.
+    """A point in the figure.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def pair_recall_table(
 
 
 def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
-    """Draw the lines of one sweep, each from a large marker for all pairs towards fewer pairs."""
+    """Draw the lines of one sweep, from a large marker for all pairs to fewer pairs."""
     for number, table in enumerate(tables):
         rows = [row for row in table if row.sweep == sweep]
         rows = [row for row in rows if row.per_image >= min(FEWEST, rows[0].per_image)]
@@ -137,7 +137,7 @@ def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round ticks: the coarsest steps that give at least three, or even ones."""
+    """Choose round ticks: the coarsest steps with at least three ticks, or even ones."""
     ticks: list[float] = []
     for steps in STEPS:
         every = [step * 10.0**power for power in range(-2, 6) for step in steps]
@@ -150,13 +150,13 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _sweeps(models: Sequence[ModelData]) -> list[str]:
-    """Name the sweeps that some model has."""
+    """List the sweeps that any model has."""
     found = {row.sweep for model in models for row in model.data}
     return [name for name in SWEEPS if name in found]
 
 
 def _lacking(models: Sequence[ModelData]) -> str:
-    """Say which panels or lines are left out, and why."""
+    """Describe which panels or lines are omitted, and why."""
     sentences = []
     for sweep, reason in REASONS.items():
         without = [
@@ -186,21 +186,21 @@ def _data(source: Source) -> list[KeptPairs]:
     usual=True,
 )
 def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str = "") -> None:
-    """Draw pair recall against the number of pairs that are kept, one line per model.
+    """Draw pair recall against the number of kept pairs, one line per model.
 
     Parameters
     ----------
     diagnoses : Diagnosis or sequence of Diagnosis
-        One or more detectors; or the :func:`pair_recall_table` of each by its label.
+        One or more detectors, or the :func:`pair_recall_table` of each by label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     sweep : {"best", "detection", "nms"}
-        Way of dropping pairs; by default the best ones stay.
+        Way of dropping pairs; by default the best ones are kept.
 
     Raises
     ------
     InputError
-        If there is no model or the sweep is not known.
+        If there is no model, or the sweep is unknown.
     """
     if sweep and sweep not in SWEEPS:
         raise InputError(
@@ -214,8 +214,8 @@ def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str =
     elif not sweep:
         wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
         titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
-    # Thresholds and suppression leave more pairs than keeping the best ones: on a common scale
-    # their lines would lie in a corner.
+    # Thresholds and suppression keep more pairs than keeping only the best: on a common scale,
+    # their lines would be in a corner.
     panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
     for ax, name in zip(panels, sweeps, strict=True):
         _recall_lines(ax, [model.data for model in models], name)
@@ -239,7 +239,7 @@ class NegativesCurve(NamedTuple):
     ap : float
         Average precision, a fraction.
     chance : float
-        Share of these pairs among all pairs, the precision of random guessing.
+        Share of these pairs among all pairs: the precision of random guessing.
     """
 
     curve: Curve
@@ -285,8 +285,8 @@ def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
             zorder=3,
         )
     lowest = min(float(table.curve.precision.min()) for table in tables)
-    # The scale starts below the lowest line, but spans at least one point: noise should not look
-    # like a slope.
+    # The scale starts below the lowest line, but spans at least one point, so that noise does not
+    # look like a slope.
     bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
     ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
     ax.set_xlim(0, 100)
@@ -302,16 +302,16 @@ def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
     height=NEGATIVES_HEIGHT,
 )
 def negatives_curve(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    """Draw precision against recall of rejecting pairs that match no annotated one.
+    """Draw precision against recall of rejecting pairs that match no annotated pair.
 
-    There is one line per model. The legend gives average precision and the share of such pairs.
-    That share is the precision of guessing, which is high because most pairs match none. Markers at
-    the ends of the lines distinguish models in grey print.
+    The figure has one line per model. The legend gives average precision and the share of such
+    pairs. That share is the precision of guessing, which is high because most pairs match no
+    annotated pair. Markers at the line ends distinguish models in greyscale.
 
     Parameters
     ----------
     diagnoses : Diagnosis or sequence of Diagnosis
-        One or more detectors; or the :func:`negatives_curve_table` of each by its label.
+        One or more detectors, or the :func:`negatives_curve_table` of each by label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
 

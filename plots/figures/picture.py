@@ -1,4 +1,4 @@
-"""Draw a case on its picture: annotation, prediction, and a description of the error."""
+"""A case drawn on its picture: annotation, prediction, and a description of the error."""
 
 from __future__ import annotations
 
@@ -45,19 +45,17 @@ def picture(
 ) -> Axes:
     """Draw the boxes of a case on its picture.
 
-    The prediction has solid lines in the colour of its error, the annotation black and white
-    dashes.
-    Small boxes are shown enlarged, in a part of the picture; see
-    :func:`diaghoi.plots.boxes.enlargement`.
-    A line joins the centres of two boxes that form a pair, from a dot in the person to a square
-    in the object.
+    The prediction has solid lines in the colour of its error, and the annotation black and white
+    dashes. Small boxes are magnified in a part of the picture; see
+    :func:`diaghoi.plots.boxes.enlargement`. A line connects the centres of the two boxes of a pair,
+    from a dot in the person to a square in the object.
 
     Parameters
     ----------
     case : Case
         From :func:`diaghoi.cases.cases.worst_cases`.
     image : (H, W, 3) uint8 array, optional
-        The picture, in any resolution; without it the frame is empty.
+        The picture, in any resolution; without it, the frame is empty.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     missing : str
@@ -74,7 +72,7 @@ def picture(
         for pair in (annotated, predicted):
             draw_pair(ax, pair, whole, point)
         objects = [box for each in (annotated, predicted) for box in each.boxes[1:]]
-        # The tag of the prediction is placed first, because it matters more if room is short.
+        # The prediction's tag is placed first, because it matters more if space is short.
         predicted_tag = "" if case.name is None else case_title(case)
         for pair, tag in ((predicted, predicted_tag), (annotated, case.annotated or "")):
             if pair.boxes and tag:
@@ -101,16 +99,16 @@ def card(
     width: float = SINGLE_COLUMN,
     words: bool = True,
 ) -> Figure:
-    """Make a figure of a case: its picture, with the error and its repair described below.
+    """Create a figure of a case: its picture, with the error and its repair described below.
 
     Parameters
     ----------
     case, image, missing
         As in :func:`picture`.
     width : float
-        In inches. A very tall picture becomes narrower.
+        In inches. A very tall picture is drawn narrower.
     words : bool
-        Whether there is text below the picture; without it the figure is as wide as the picture.
+        Whether there is text below the picture; without it, the figure is as wide as the picture.
 
     Returns
     -------
@@ -145,7 +143,7 @@ def card(
 
 
 class _Line(NamedTuple):
-    """A line of the text below a picture."""
+    """A line of text below a picture."""
 
     text: str
     size: float = TEXT_SIZE
@@ -154,14 +152,14 @@ class _Line(NamedTuple):
 
 
 def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
-    """Break the description of a case into lines."""
+    """Wrap the description of a case into lines."""
     width = (width - 2 * EDGE / 72) / HINTED
     title = f"{error_title(case.error)}: {case_title(case)}"
     yield _Line(fitted(short(title), BOLD * width, TEXT_SIZE), weight="bold")
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
-    # The prediction need not become the annotation that its boxes overlap most.
+    # The prediction may not become the annotation that its boxes overlap most.
     legend = f"Dashes: {'annotation' if case.repaired is None else 'repaired'}."
     if case.name is not None:
         legend = f"Solid: prediction. {legend}"
@@ -171,18 +169,18 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
 
 
 def case_title(case: Case) -> str:
-    """Return the predicted class with its score, or the missed class: ``ride bicycle 0.84``."""
+    """Return the predicted class with score, or the missed class: ``ride bicycle 0.84``."""
     name = case.name or str(case.annotated)
     return name if case.score is None else f"{name} {shown_score(case.score)}"
 
 
 def enlarged_words(enlarged: float) -> str:
-    """Report that a picture shows only a part of the image; empty if it shows all."""
+    """Return a note that a picture shows only a part of the image; empty if it shows all."""
     return f"Enlarged {enlarged:.1f} times." if enlarged >= ENLARGED else ""
 
 
 def _inches(frame: PictureFrame, width: float) -> tuple[float, float]:
-    """Return width and height of the picture in a column."""
+    """Return the width and height of the picture in a column."""
     height = width * min(frame.ratio, TALLEST)
     return height / frame.ratio, height
 
@@ -191,7 +189,7 @@ def annotated_lines(case: Case) -> PairLines:
     """Return the drawing style of the annotation of a case: dashed in black and white."""
     return PairLines(
         boxes=tuple(b for b in (case.annotated_human, case.annotated_object) if b is not None),
-        # The nearest boxes need not form a pair.
+        # The nearest boxes may not form a pair.
         joined=case.annotated is not None or case.error == "action",
         line=WHITE,
         casing=DARK,
@@ -204,6 +202,6 @@ def predicted_lines(case: Case) -> PairLines:
     return PairLines(
         boxes=tuple(box for box in (case.human, case.object) if box is not None),
         line=colour(case.error),
-        # Light lines need a dark casing, dark lines a light one.
+        # Light lines need a dark casing, and dark lines a light one.
         casing=ink_on(colour(case.error)),
     )

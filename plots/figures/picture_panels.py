@@ -1,4 +1,4 @@
-"""Draw pictures in rows and columns: errors, outcomes of detectors, and corruptions."""
+"""Pictures in rows and columns: errors, outcomes of detectors, and corruptions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BOLD = 0.87  # width of letters over that of bold letters
 
 
 class Caption(NamedTuple):
-    """A text below a picture, broken into lines.
+    """A caption below a picture, wrapped into lines.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Caption(NamedTuple):
     bold : bool
         Whether it is bold.
     key : PairLines or None
-        Explained line, drawn before the text as on the pictures.
+        Line sample before the text, drawn as in the pictures.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Cell:
     Parameters
     ----------
     draw : callable
-        Function that draws it into given axes, which have their final place.
+        Function that draws the picture into given axes, which have their final position.
     ratio : float
         Height over width.
     captions : tuple of Caption
@@ -84,7 +84,7 @@ class Cell:
 
 
 class _Line(NamedTuple):
-    """A line of a caption; later lines of a caption with a key are indented like the first."""
+    """A line of a caption; further lines of a caption with a line sample are indented."""
 
     text: str
     bold: bool
@@ -93,7 +93,7 @@ class _Line(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The cells of a row with the lines of their captions, and heights in inches."""
+    """Cells of a row with caption lines, and heights in inches."""
 
     cells: Sequence[Cell]
     lines: list[list[_Line]]
@@ -102,7 +102,7 @@ class Row(NamedTuple):
 
 
 def balanced(pictures: int, columns: int) -> int:
-    """Return how many of at most some columns give rows that are as full as possible."""
+    """Return the number of columns, up to a maximum, that fills rows best."""
     return ceil(pictures / ceil(pictures / columns))
 
 
@@ -124,13 +124,13 @@ def montage(
     Parameters
     ----------
     rows : sequence of sequence of Cell
-        A row can be shorter than the others.
+        A row may be shorter than the others.
     width : float
         Width of the figure in inches.
     heads, sides : sequence of str
-        Names of columns, above, and of rows, at the left.
+        Names of columns, above, and of rows, on the left.
     legend : sequence of Caption
-        Captions at the foot, one after the other.
+        Captions at the bottom, one after the other.
 
     Returns
     -------
@@ -169,11 +169,11 @@ def montage(
 
 
 def draw_row(figure: Figure, row: Row, wide: float, left: float, down: float) -> None:
-    """Draw pictures side by side, from some inches from the upper left corner of a figure."""
+    """Draw pictures side by side, at an offset in inches from the upper left corner."""
     width, whole = figure.get_size_inches()
     for column, (cell, lines) in enumerate(zip(row.cells, row.lines, strict=True)):
         start = left + column * (wide + GAP / 72)
-        # Tall pictures are narrower than their column, wide ones lower than their row.
+        # Tall pictures are narrower than their column, and wide ones lower than their row.
         tall = wide * cell.ratio
         place = (
             start / width,
@@ -194,7 +194,7 @@ def laid_out(row: Sequence[Cell], wide: float) -> Row:
 
 
 def _broken(caption: Caption, inches: float) -> Iterator[_Line]:
-    """Break a caption into lines; only the first has the key."""
+    """Wrap a caption into lines; only the first has the line sample."""
     room = (inches - (KEY + AFTER) / 72 * (caption.key is not None)) / HINTED
     room *= BOLD if caption.bold else 1
     for number, text in enumerate(wrapped(in_a_line(caption.text), room, CAPTION)):
@@ -203,7 +203,7 @@ def _broken(caption: Caption, inches: float) -> Iterator[_Line]:
 
 
 def _legend_lines(legend: Sequence[Caption], width: float) -> Iterator[list[Caption]]:
-    """Break a legend into lines."""
+    """Wrap a legend into lines."""
     line: list[Caption] = []
     taken = 0.0
     for caption in legend:
@@ -218,7 +218,7 @@ def _legend_lines(legend: Sequence[Caption], width: float) -> Iterator[list[Capt
 
 
 def _needed(caption: Caption) -> float:
-    """Return the width in inches of a caption in one line, with its key."""
+    """Return the width in inches of a one-line caption with its line sample."""
     return text_width(caption.text, CAPTION) + (KEY + AFTER) / 72 * (caption.key is not None)
 
 
@@ -246,7 +246,7 @@ def _write_lines(figure: Figure, lines: Iterable[_Line], x: float, down: float) 
 
 
 def _write(figure: Figure, text: str, x: float, down: float, size: float, **style: Any) -> None:
-    """Write a line, some inches from the upper left corner."""
+    """Write a line at an offset in inches from the upper left corner."""
     wide, tall = figure.get_size_inches()
     settings: dict[str, Any] = {"va": "top", "parse_math": False} | style
     figure.text(x / wide, 1 - down / tall, text, fontsize=size, **settings)
@@ -269,20 +269,20 @@ def error_panel(
     """Draw cases in rows, with captions below their pictures.
 
     A picture shows the part of the image with the boxes. The prediction has solid lines in the
-    colour of its error, the annotation dashes.
+    colour of its error, and the annotation dashes.
 
     Parameters
     ----------
     cases : sequence of Case
-        Cases, for instance from :func:`diaghoi.cases.typical.typical_cases`.
+        Cases, for example from :func:`diaghoi.cases.typical.typical_cases`.
     images : sequence of (H, W, 3) uint8 array or None
         Their pictures; None for an empty frame.
     width : float
         Width of the figure in inches.
     columns : int
-        Pictures in a row; 0 for as many as are legible. Even where repairs are shown.
+        Number of pictures per row; 0 for as many as are legible. Even if repairs are shown.
     repairs : bool
-        Whether each picture is followed by another with the result of the oracle.
+        Whether each picture is followed by one with the result of the oracle.
 
     Returns
     -------
@@ -317,7 +317,7 @@ def case_cell(case: Case, image: Image | None) -> Cell:
 def _after(case: Case, image: Image | None) -> Cell:
     """Draw the result of the oracle for a case."""
     if case.repaired is not None:
-        # The repair of an action keeps the boxes; the repair of boxes takes the annotated ones.
+        # Repairing an action keeps the boxes; repairing boxes uses the annotated ones.
         own = case.human, case.object
         meant = own if case.error == "action" else (case.annotated_human, case.annotated_object)
         lines = PairLines.of_outcome(RIGHT, *meant)
@@ -331,7 +331,7 @@ def _after(case: Case, image: Image | None) -> Cell:
 def _cell_of(
     case: Case, image: Image | None, pairs: Sequence[PairLines], captions: Sequence[Caption]
 ) -> Cell:
-    """Draw pairs on the part of the image that shows all boxes of a case."""
+    """Draw pairs on the part of the image with all boxes of a case."""
     whole = whole_of(case, image) or frame_of(case, image)
     boxes = (case.human, case.object, case.annotated_human, case.annotated_object)
     frame = crop([box for box in boxes if box is not None], whole, RATIO)
@@ -345,7 +345,7 @@ def _drawing(
     pairs: Sequence[PairLines],
     numbered: int = 0,
 ) -> Callable[[Axes], object]:
-    """Return a function that draws pairs on a part of an image, first on top, some numbered."""
+    """Return a function that draws pairs on a part of an image, the first on top, some numbered."""
 
     def draw(ax: Axes) -> None:
         point = show(ax, frame, whole, image)
@@ -366,22 +366,22 @@ def outcome_panel(
     width: float = SINGLE_COLUMN,
     columns: int = 0,
 ) -> Figure:
-    """Draw what detectors find, invent and miss: a row per detector, a column per picture.
+    """Draw what detectors find, invent and miss: one row per detector, one column per picture.
 
-    Boxes of pairs are numbered. The interactions appear below the picture, all verbs of a pair
+    Boxes of pairs are numbered. The interactions are below the picture, with all verbs of a pair
     together, each with its score.
 
     Parameters
     ----------
     models : mapping of str to sequence of ImageOutcomes
-        Outcomes on the same images by label of the detector, from
+        Outcomes in the same images, by detector label, from
         :func:`diaghoi.cases.outcomes.image_outcomes`.
     images : sequence of (H, W, 3) uint8 array or None
         Pictures of these images; None for an empty frame.
     width : float
         Width of the figure in inches.
     columns : int
-        Pictures in a row, after which the detectors start again below; 0 for as many as are
+        Number of pictures per row, after which the detectors continue below; 0 for as many as are
         legible.
 
     Returns
@@ -404,7 +404,7 @@ def outcome_panel(
 
 
 def _outcome_cell(models: Sequence[ImageOutcomes], own: ImageOutcomes, image: Image | None) -> Cell:
-    """Draw one detector on one image, in the part with the boxes of all detectors."""
+    """Draw one detector's pairs on one image, in the part with the boxes of all detectors."""
     boxes = [box for model in models for pair in model.pairs for box in _lines(pair).boxes]
     whole = frame_of_boxes(boxes, own.size, image)
     frame = crop(boxes, whole, RATIO)
@@ -435,14 +435,14 @@ def corruption_panel(
     Parameters
     ----------
     pictures : mapping of str to sequence of (H, W, 3) uint8 array
-        Pictures by title of the corruption, in the order of the severities.
+        Pictures by corruption title, in order of severity.
     severities : sequence of int
-        Several have a column each, and the corruptions a row each. With one severity, the
-        corruptions follow each other.
+        Several severities have one column each, and corruptions one row each. With one severity,
+        the corruptions follow each other.
     width : float
         Width of the figure in inches.
     columns : int
-        Pictures in a row if there is one severity; 0 for as many as are legible.
+        Number of pictures per row for a single severity; 0 for as many as are legible.
 
     Returns
     -------

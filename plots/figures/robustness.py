@@ -1,7 +1,8 @@
-"""Figures of detectors under corruptions: scores, and costs and frequencies of errors.
+"""Figures of detectors under corruptions: scores, and the cost and frequency of errors.
 
-The scores by severity are shown in figure 2 (b) of the RoHOI paper as a radar chart. Severities are
-ordered, and in a circle the strongest one of a corruption would join the weakest one of the next.
+Figure 2 (b) of the RoHOI paper shows the scores by severity as a radar chart. Severities are
+ordered, but in a circle the strongest one of a corruption would connect to the weakest one of the
+next.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ from diaghoi.plots.style import MODEL_MARKERS, add_note, colour, model_style
 from diaghoi.statistics.bootstrap import FEW
 
 ROBUSTNESS_FIGURES: dict[str, FigureKind] = {}
-"""Figures of a robustness study by name, in the order drawn."""
+"""Figures of a robustness study by name, in drawing order."""
 
 
 def _figure(name: str, title: str, data: Any, draw: Any, **settings: Any) -> FigureKind:
-    """Add a figure to the list."""
+    """Register a figure."""
     kind = FigureKind(
         name=name,
         title=title,
@@ -64,7 +65,7 @@ INCOMPLETE_NOTE = f"{INCOMPLETE}: over the conditions that there are."
 
 
 def _marked(models: Sequence[ModelData], partial: Sequence[bool]) -> list[str]:
-    """Return the names of models, with a mark if the data are incomplete."""
+    """Return the names of models, marked if their data are incomplete."""
     names = zip(shown_names(models), partial, strict=True)
     return [f"{name}{INCOMPLETE}" if some else name for name, some in names]
 
@@ -72,13 +73,13 @@ def _marked(models: Sequence[ModelData], partial: Sequence[bool]) -> list[str]:
 def _add_notes(
     figure: Figure, models: Sequence[ModelData], partial: Iterable[bool], names: str = ""
 ) -> None:
-    """Explain abbreviations, scores and the mark of incomplete data."""
+    """Explain abbreviations, scores and the mark for incomplete data."""
     mark = INCOMPLETE_NOTE if any(partial) else ""
     add_note(figure, " ".join(filter(None, (names, models[0].note, mark))))
 
 
 def explained(names: Mapping[str, str]) -> str:
-    """Spell out abbreviations; names that are not abbreviated are left out."""
+    """Spell out abbreviations; other names are omitted."""
     short = [f"{name}: {full}" for name, full in names.items() if name != full]
     return f"{'; '.join(short)}." if short else ""
 
@@ -87,18 +88,18 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-# The share of the score that each corruption leaves:
+# Share of the score that remains under each corruption:
 
 FEWEST = 3  # directions of a radar chart
 TITLE = "Score under corruption, % of clean"
 CIRCLE = 100.0  # the clean score
 DIRECTION_SIZE, SCALE_SIZE = 6.5, 5.5  # points
-# Broad and pale, without dashes and marks, which models have.
+# Broad and pale, without the dashes and markers of models.
 REFERENCE: dict[str, Any] = {"color": "0.55", "linewidth": 1.5, "zorder": 1.9}
 
 
 class RemainingScore(NamedTuple):
-    """A direction of one model.
+    """A direction for one model.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class RemainingScore(NamedTuple):
     remaining : float or None
         Mean score over the severities, in percent of the clean score.
     partial : bool
-        Whether some of the severities have no score.
+        Whether any severity has no score.
     """
 
     corruption: str
@@ -119,7 +120,7 @@ class RemainingScore(NamedTuple):
 
 
 def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
-    """Extract the data of the figure from the result of a model.
+    """Extract the data of the figure from a model's result.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
     Raises
     ------
     NotApplicable
-        For fewer than three corruptions, or without a clean score.
+        If there are fewer than three corruptions, or no clean score.
     """
     drops, indices = model["drops"], model["indices"]["corruptions"]
     rows = [
@@ -151,9 +152,9 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
 
 
 def _radar(ax: Any, names: Sequence[str], rows: Sequence[Sequence[float | None]]) -> None:
-    """Draw a closed line for each model, which breaks at None, and a circle of the clean score.
+    """Draw a closed line per model, interrupted at None, and a circle at the clean score.
 
-    The area between the circle and the line of a single model is shaded.
+    The area between the circle and a single model's line is shaded.
     """
     angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
     ax.set_theta_zero_location("N")
@@ -175,7 +176,7 @@ def _radar(ax: Any, names: Sequence[str], rows: Sequence[Sequence[float | None]]
     ax.plot(circle, np.full_like(circle, CIRCLE), **REFERENCE)
     top = 1.05 * max([CIRCLE, *(value for row in rows for value in row if value is not None)])
     ax.set_ylim(0, top)
-    # A number near the outer ring would be cut by it, or by the reference.
+    # The outer ring, or the reference, would cut through a number near it.
     ax.set_yticks([tick for tick in MaxNLocator(5).tick_values(0, top) if 0 < tick < 0.85 * top])
     ax.set_rlabel_position(180 / max(len(names), 1))
 
@@ -209,7 +210,7 @@ CLEAN = "Clean"
 
 
 class GroupScore(NamedTuple):
-    """A bar of one model.
+    """A bar for one model.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ class GroupScore(NamedTuple):
     score : float or None
         In percent.
     partial : bool
-        Whether some conditions behind it have no score.
+        Whether any of its conditions has no score.
     """
 
     name: str
@@ -227,7 +228,7 @@ class GroupScore(NamedTuple):
 
 
 def robustness_groups_table(model: Mapping[str, Any]) -> list[GroupScore]:
-    """Extract the data of the figure from the result of a model.
+    """Extract the data of the figure from a model's result.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ BELOW = 13.0  # points: from the axis to the names of corruptions, below the sev
 
 
 class SeverityScore(NamedTuple):
-    """Score of one model at one severity of one corruption.
+    """Score of one model under one corruption at one severity.
 
     Parameters
     ----------
@@ -308,11 +309,11 @@ class SeverityScore(NamedTuple):
     score : float or None
         In percent.
     drop : float or None
-        Share of the clean score that the corruption costs on average.
+        Average share of the clean score that the corruption costs.
     chosen : bool
-        Whether the corruption is shown whatever it costs.
+        Whether the corruption is shown regardless of its cost.
     partial : bool
-        Whether some severity of the corruption has no score.
+        Whether any severity of the corruption has no score.
     """
 
     corruption: str
@@ -325,7 +326,7 @@ class SeverityScore(NamedTuple):
 
 
 def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]:
-    """Extract the data of the figure from the result of a model.
+    """Extract the data of the figure from a model's result.
 
     Parameters
     ----------
@@ -335,7 +336,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
     Raises
     ------
     NotApplicable
-        For a single severity, or without a drop from a clean score.
+        If there is a single severity, or no drop from a clean score.
     """
     cells = {(cell["corruption"], cell["severity"]): cell["score"] for cell in model["cells"]}
     rows = []
@@ -374,13 +375,13 @@ def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
 
 
 def _draw_severities(figure: Figure, models: Sequence[ModelData]) -> None:
-    """Draw corruptions side by side, all over the same severities."""
+    """Draw corruptions side by side, all with the same severities."""
     tables: list[list[SeverityScore]] = [model.data for model in models]
     ax, first = figure.add_subplot(), tables[0]
     chosen = {row.corruption for row in first if row.chosen} or _most_costly(tables)
     severities = sorted({row.severity for row in first})
     names = {row.corruption: row.abbreviation for row in first if row.corruption in chosen}
-    room = len(severities)  # a corruption takes its severities and half a step at both sides
+    room = len(severities)  # a corruption takes its severities plus half a step on both sides
     for number, table in enumerate(tables):
         for block, corruption in enumerate(names):
             scores = [row.score for row in table if row.corruption == corruption]
@@ -390,8 +391,8 @@ def _draw_severities(figure: Figure, models: Sequence[ModelData]) -> None:
     for block in range(1, len(names)):
         ax.axvline(block * room - 0.5, color="0.7", linewidth=0.6)
     ax.set_xticks(np.arange(room * len(names)), [str(s) for s in severities] * len(names))
-    # The middle of an odd number of severities is itself a severity, and its name would hide the
-    # other.
+    # With an odd number of severities, the middle is a severity whose name would hide the
+    # corruption's name.
     ax.xaxis.remove_overlapping_locs = False
     full = {name: name.replace("_", " ") for name in names}
     wide = 0.95 * inches_of(ax) / len(names)
@@ -431,7 +432,7 @@ COLOURS = "RdBu_r"  # diverging, white at zero; red is worse
 
 
 class ErrorGrowth(NamedTuple):
-    """Growth of the cost of errors over clean pictures.
+    """Growth of the cost of errors relative to clean pictures.
 
     Parameters
     ----------
@@ -440,9 +441,9 @@ class ErrorGrowth(NamedTuple):
     corruptions : tuple of str
         Abbreviations of C corruptions.
     growth : (E, C) float64 array
-        Mean over the severities, in percent points; NaN if it is undefined.
+        Mean over the severities, in percentage points; NaN if it is undefined.
     partial : bool
-        Whether some of the means are over a part of the severities.
+        Whether any mean is over only a part of the severities.
     """
 
     errors: tuple[str, ...]
@@ -452,7 +453,7 @@ class ErrorGrowth(NamedTuple):
 
 
 def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
-    """Extract the data of the figure from the result of a model.
+    """Extract the data of the figure from a model's result.
 
     Parameters
     ----------
@@ -482,7 +483,7 @@ def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
 
 
 def _points(growth: float) -> str:
-    # -0.4 rounds to -0, which should read 0.
+    # -0.4 rounds to -0, which should be shown as 0.
     text = f"{growth:.0f}".replace("-0", "0").replace("-", MINUS)
     return "" if np.isnan(growth) else text
 
@@ -525,8 +526,8 @@ ROBUSTNESS_ERRORS = _figure(
 )
 
 
-# Costs and frequencies of errors. A study of few models has one panel per model and group of
-# corruptions, with one line per error; a study of many models has one panel per error and group,
+# Cost and frequency of errors. With few models, there is one panel per model and group of
+# corruptions, with one line per error; with many models, there is one panel per error and group,
 # with one line per model.
 
 Quantity = Literal["delta_map", "shares"]
@@ -541,7 +542,7 @@ MOST_ROWS = 4  # of panels, if each model has its own
 WITH_BANDS = 5  # models whose bands can be distinguished in one panel
 PALE = 0.16  # opacity of a band
 AXES: dict[Quantity, str] = {"delta_map": "ΔmAP (points)", "shares": "Share of predictions (%)"}
-# The paper's short names of its groups of corruptions, by the labels that results carry.
+# The paper's abbreviations of groups of corruptions, by label in results.
 ABBREVIATIONS = {
     "Optical system": "OS",
     "Sensor, compression, transmission": "SCT",
@@ -552,27 +553,27 @@ OF_ANNOTATED = "of annotated"  # missed triplets are no predictions, so their sh
 
 
 class ErrorCurves(NamedTuple):
-    """Errors of one model, as a mean over the corruptions of each group.
+    """Errors of one model, averaged over the corruptions of each group.
 
     Parameters
     ----------
     quantity : {"delta_map", "shares"}
-        Cost of the errors, or their frequency.
+        Quantity shown: cost or frequency of errors.
     errors : tuple of str
         Names of E oracles.
     groups : tuple of str
-        Labels of G groups of corruptions.
+        Labels of the G groups of corruptions.
     severities : tuple of int
-        S severities, 0 for clean pictures first.
+        S severities, starting with 0 for clean pictures.
     values : (E, G, S) float64 array
         Percent points, or percent; NaN without a result.
     low, high : (E, G, S) float64 array
-        Interval of each value of a group with a single corruption; NaN if there is none. Intervals
+        Interval of each value for groups with a single corruption; NaN if there is none. Intervals
         of several corruptions do not determine the interval of their mean.
     confidence : float or None
-        Share of the resamples within the intervals, if known.
+        Confidence level of the intervals, if known.
     partial : tuple of bool
-        Groups with means over only a part of the corruptions.
+        Groups whose means are over only a part of the corruptions.
     """
 
     quantity: Quantity
@@ -592,7 +593,7 @@ class ErrorCurves(NamedTuple):
 
     @property
     def partly_banded(self) -> bool:
-        """Whether some values of a group with intervals have none, as too little carries them."""
+        """Whether any value of a group with intervals has none, because it has too few carriers."""
         unknown = np.isnan(self.low) & ~np.isnan(self.values)
         return bool(unknown[:, ~np.isnan(self.low).all(axis=(0, 2))].any())
 
@@ -600,14 +601,14 @@ class ErrorCurves(NamedTuple):
 def robustness_curves_table(
     model: Mapping[str, Any], quantity: Quantity = "delta_map"
 ) -> ErrorCurves:
-    """Extract the data of the figure from the result of a model.
+    """Extract the data of the figure from a model's result.
 
     Parameters
     ----------
     model : mapping
         As in :func:`robustness_drops_table`, also with the ``severities`` of the study.
     quantity : {"delta_map", "shares"}
-        Cost of the errors, or their frequency.
+        Quantity shown: cost or frequency of errors.
 
     Raises
     ------
@@ -708,7 +709,7 @@ def _error_marks(table: ErrorCurves) -> list[Line2D]:
 
 
 def _band_mark(tables: Sequence[ErrorCurves]) -> list[Patch]:
-    """Explain the bands, if there are any."""
+    """Explain the bands, if any."""
     banded = [table for table in tables if table.banded]
     if not banded:
         return []
@@ -735,12 +736,12 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
 
 
 def _columns(figure: Figure, groups: int) -> int:
-    """Return the number of panels in a row if each shows all errors."""
+    """Return the number of panels per row if each shows all errors."""
     return max(1, min(groups, int((figure.get_figwidth() - SCALE) / NARROWEST)))
 
 
 def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves]) -> str:
-    """Draw one panel per model and group, with one scale for all; explain abbreviations."""
+    """Draw one panel per model and group, with a common scale; explain abbreviations."""
     columns = _columns(figure, len(tables[0].groups))
     width = (figure.get_figwidth() - SCALE) / columns - GAP
     titles = _titles(tables[0].groups, width)
@@ -789,7 +790,7 @@ def _draw_many(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurve
 
 
 def _titles(groups: Sequence[str], room: float) -> list[str]:
-    """Return the names of groups, or the abbreviations of the paper if a word does not fit."""
+    """Return the names of groups, or the paper's abbreviations if a word does not fit."""
     words = [word for group in groups for word in group.split()]
     if all(text_width(word, NAME_SIZE) <= room for word in words):
         return ["\n".join(wrapped(group, room, NAME_SIZE)) for group in groups]
@@ -826,7 +827,7 @@ ROBUSTNESS_SHARES = _curves(
 )
 
 
-# From the result of a study:
+# Data from the result of a study:
 
 OF_SCORES = (ROBUSTNESS_DROPS, ROBUSTNESS_GROUPS, ROBUSTNESS_SEVERITIES)
 OVER_CORRUPTIONS = (ROBUSTNESS_COSTS, ROBUSTNESS_SHARES)
@@ -837,16 +838,17 @@ BY_CORRUPTION = (ROBUSTNESS_DROPS, ROBUSTNESS_SEVERITIES, ROBUSTNESS_ERRORS)
 def models_of(
     kind: FigureKind, result: Mapping[str, Any], corruptions: Collection[str] = ()
 ) -> list[ModelData]:
-    """Extract the data of a figure from the result of a study.
+    """Extract the data of a figure from a study's result.
 
     Parameters
     ----------
     kind : FigureKind
         One of :data:`ROBUSTNESS_FIGURES`.
     result : mapping
-        A result of :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, possibly a saved one.
+        A result of :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, possibly saved.
     corruptions : collection of str
-        Names of the corruptions in figures of single corruptions; by default all, or the costliest.
+        Names of the corruptions in figures that show corruptions individually; by default all, or
+        the costliest.
 
     Returns
     -------
@@ -856,7 +858,7 @@ def models_of(
     Raises
     ------
     NotApplicable
-        If the figure can show none; the reason is that of the last model.
+        If the figure can show no model; the reason is that of the last one.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     shared["bootstrap"] = result.get("bootstrap")
@@ -890,7 +892,7 @@ def models_of(
 def _note(
     kind: FigureKind, result: Mapping[str, Any], corruptions: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Explain short names, the scope of means, and the basis of soft scores."""
+    """Explain abbreviations, the scope of means, and the basis of soft scores."""
     names = {each["abbreviation"]: each["label"] for each in corruptions}
     parts = [explained(names)] if kind in OVER_SEVERITIES else []
     parts.append(_scope(kind, result))
@@ -900,7 +902,7 @@ def _note(
 
 
 def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
-    """Explain the scope of means if it is not that of the paper."""
+    """Explain the scope of means if it differs from the paper's."""
     scope = result.get("scope", {"complete": True})
     if scope["complete"]:
         return ""

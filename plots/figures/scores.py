@@ -1,4 +1,4 @@
-"""Draw scores and thresholds: calibration of detectors, and the effect of a threshold."""
+"""Scores and thresholds: calibration of detectors, and the effect of a threshold."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from diaghoi.statistics.operating_points import operating_points as measured
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
 LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
-# Bins with fewer predictions get hollow marks: at 100 predictions the standard error of a precision
-# of one half is 5 percentage points.
+# Bins with fewer predictions get hollow markers: with 100 predictions, the standard error of a
+# precision of one half is 5 percentage points.
 FEW = 100
-# A share of fewer predictions means nothing: a single prediction gives 0 or 100 %.
+# A share of fewer predictions is meaningless: a single prediction gives 0 or 100 %.
 LEAST = 10
 LEFT_OUT = f"Bins of fewer than {LEAST} predictions are not drawn"
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
@@ -52,7 +52,7 @@ class Reliability(NamedTuple):
     edges : (B + 1,) float64 array
         Bounds of the bins.
     counts : (B,) int array
-        Predictions in each bin.
+        Number of predictions in each bin.
     scores, precisions : (B,) float64 array
         Mean score and share of true positives of each bin; NaN if the bin is empty.
     ece : float
@@ -78,7 +78,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     Raises
     ------
     NotApplicable
-        If there are no values, for instance because scores are not probabilities.
+        If there are no values, for example because scores are not probabilities.
     InputError
         If the result is malformed.
     """
@@ -113,7 +113,7 @@ def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
         few = table.counts[filled] < FEW
         for some, fill in ((~few, style["color"]), (few, "white")):
             if not some.any():
-                continue  # unclipped marks without any take room at the edge of the figure
+                continue  # empty unclipped markers take up space at the edge of the figure
             ax.plot(
                 score[some],
                 precision[some],
@@ -130,7 +130,7 @@ def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
 
 
 def _steps(ax: Axes, tables: Sequence[Reliability]) -> None:
-    """Draw the number of predictions in each bin, on a logarithmic scale; empty bins are gaps."""
+    """Draw the number of predictions in each bin on a logarithmic scale; empty bins are gaps."""
     for number, table in enumerate(tables):
         counts = np.where(table.counts > 0, table.counts, np.nan)
         style = model_style(number) | {"marker": ""}
@@ -175,15 +175,15 @@ def _calibrated(source: Source) -> Reliability:
 def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the share of true positives against the score, one line per model.
 
-    Bins with fewer than ten predictions are left out, and bins with fewer than a hundred are
+    Bins with fewer than ten predictions are omitted, and those with fewer than a hundred are
     hollow. A calibrated detector follows the dotted diagonal; below it the detector is
-    overconfident. The legend gives the expected calibration error in percent points.
+    overconfident. The legend shows the expected calibration error in percentage points.
 
     Parameters
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
-        One or more detectors, or their results with this part; or the :func:`calibration_table` of
-        each by its label.
+        One or more detectors, their results with this part, or the :func:`calibration_table` of
+        each by label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide, with the number of
         predictions in each bin below.
@@ -234,7 +234,7 @@ class Thresholds(NamedTuple):
     shares : dict of (K,) float64 array
         ``precision``, ``recall`` and ``f1``.
     errors : dict of (K,) float64 array
-        Predictions kept per image with each error that occurs.
+        Number of kept predictions per image with each error that occurs.
     best : tuple of float or None
         Threshold and value of the highest F1; None without a true positive.
     """
@@ -277,7 +277,7 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
         }
         shares = {key: np.array(curve[key], dtype=np.float64) for key in SHARES}
         kept = sum(np.array(curve["errors"][name]) for name in curve["errors"] if name != MISSED)
-        # The precision of a handful of predictions leaps.
+        # The precision of a handful of predictions fluctuates.
         shares["precision"] = np.where(kept < ENOUGH, np.nan, shares["precision"])
         return Thresholds(
             threshold=np.array(curve["threshold"], dtype=np.float64),
@@ -288,7 +288,7 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
 
 
 def _most(tables: Sequence[Thresholds]) -> float:
-    """Return the end of the scale of errors: a power of ten."""
+    """Return the end of the error scale: a power of ten."""
     most = max((each.max() for table in tables for each in table.errors.values()), default=1.0)
     return float(10 ** np.ceil(np.log10(max(most, 10 * LOWEST))))
 
@@ -304,7 +304,7 @@ def _shares(ax: Axes, table: Thresholds) -> None:
 
 def _errors(ax: Axes, table: Thresholds, most: float) -> None:
     for name, per_image in table.errors.items():
-        # A scale of logarithms has no place for none.
+        # A logarithmic scale cannot show zero.
         ax.plot(table.threshold, np.where(per_image > 0, per_image, np.nan), **_error_style(name))
     ax.set_yscale("log")
     ax.set_ylim(LOWEST, most)
@@ -315,7 +315,7 @@ def _errors(ax: Axes, table: Thresholds, most: float) -> None:
 
 
 def _threshold(ax: Axes, table: Thresholds) -> None:
-    """Mark the best threshold; the scale of probabilities begins at 0."""
+    """Mark the best threshold; a scale of probabilities starts at 0."""
     if table.best is not None:
         ax.axvline(table.best[0], color="0.5", linewidth=0.6, zorder=0.5)
     if table.threshold.min() >= 0 and table.threshold.max() <= 1:
@@ -329,7 +329,7 @@ def _error_style(error: str) -> dict[str, Any]:
 
 
 def _lines_of(tables: Sequence[Thresholds]) -> list[Line2D]:
-    """Make the handles of the legend, with the errors of the tables that show them."""
+    """Create the legend handles, with the errors of the tables that show them."""
     lines = [Line2D([], [], label=label, **style) for label, style in SHARES.values()]
     errors = [name for name in ORACLES if any(name in table.errors for table in tables)]
     return lines + [
@@ -356,12 +356,12 @@ def _at_thresholds(source: Source) -> Thresholds:
 def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw precision, recall and F1 over the score threshold, and errors below.
 
-    Precision is not drawn where fewer than 20 predictions are left.
+    Precision is not drawn where fewer than 20 predictions remain.
 
     Parameters
     ----------
     diagnosis : Diagnosis or mapping
-        The detector, or its result with this part; or its :func:`operating_points_table`.
+        The detector, its result with this part, or its :func:`operating_points_table`.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide, with the errors per image
         below.

@@ -1,4 +1,4 @@
-"""Waterfall from mAP to mAP with all errors repaired: additive costs of the errors."""
+"""Waterfall from mAP to mAP with all errors repaired: additive costs of errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ READING = "On found pairs: {}. delta_map follows the published rule."
 
 
 class WaterfallBar(NamedTuple):
-    """A bar of the waterfall.
+    """A bar in the waterfall.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class WaterfallBar(NamedTuple):
     low, high : float
         Ends of the bar, in percent.
     value : float
-        Cost in percentage points; for the first and the last bar mAP.
+        Cost in percentage points; mAP for the first and the last bar.
     """
 
     name: str
@@ -57,7 +57,7 @@ class WaterfallBar(NamedTuple):
 
 
 def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
-    """Collect the data of :func:`waterfall`, the errors in their usual order.
+    """Collect the data for :func:`waterfall`, with the errors in the usual order.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def waterfall(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     panels = panel_grid(target, shown_names(models), (SCALE, ""), HEIGHT - 0.25)
     for panel, cost in zip(panels, costs, strict=True):
         _bars(panel, waterfall_table(cost))
-    # Results that were saved before costs were counted on found pairs do not name the pairing.
+    # Results saved before costs were counted on found pairs lack the pairing.
     if all("pairing" in cost for cost in costs):
         add_note(target, READING.format(reading_by_pair(costs[0]["pairing"])))
     if any(100 * cost["map_repaired"] < PERFECT for cost in costs):

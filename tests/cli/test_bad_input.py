@@ -124,7 +124,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--json", "gt.pkl/r.json"), "gt.pkl/r.json: cannot be written: gt.pkl is a"),
         (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite an input file"),
         (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite an input file"),
-        (("preds.pkl", "--json", "/dev/null"), "/dev/null: cannot be written: it is not an ordina"),
+        (("preds.pkl", "--json", "/dev/null"), "/dev/null: cannot be written: it is not a regular"),
     ],
 )
 def test_bad_options(refuse, save, gt, found, alone: Path, words, message: str) -> None:
