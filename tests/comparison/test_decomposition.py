@@ -51,6 +51,26 @@ def test_parts_add_up_to_the_difference(name, ap, problem, rows) -> None:
     np.testing.assert_allclose(ap_difference(second, first).parts, -found.parts, atol=1e-12)
 
 
+def test_parts_are_means_over_the_classes_that_both_means_include() -> None:
+    """The published code leaves out classes with rows but no true positive."""
+    truth = scenes([image("a.jpg", ANNOTATED, [*TRUTH, (1, 3, WASH)])], scored=False)
+    lost = (5, 4, WASH, 0.9)
+    for others in ([lost, (1, 3, WASH, 0.9)], [(1, 3, WASH, 0.9), lost]):
+        first, second = (
+            diagnose(
+                truth,
+                scenes([image("a.jpg", PREDICTED, [*rows, wash])], scored=True),
+                "diag-hoi",
+            )
+            for rows, wash in zip([RIDES, RIDES[:1]], others, strict=True)
+        )
+        found = ap_difference(first, second)
+        # Only riding is in both means, where Bob is no longer found: 1 to 6/11.
+        assert found.means["full"]["true_positive"] == pytest.approx(-5 / 11)
+        rest = found.means["full"]["total"] + 5 / 11
+        assert found.means["full"][PARTS[-1]] == pytest.approx(rest)
+
+
 def test_a_wrong_box_that_goes_is_a_false_positive_less() -> None:
     first = diagnosed((0, 4, RIDE, 0.95), *RIDES, label="first")
     second = diagnosed(*RIDES, label="second")

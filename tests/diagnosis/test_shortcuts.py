@@ -51,9 +51,8 @@ def test_shares_of_annotated_pairs() -> None:
 
 def test_the_first_verb_of_the_first_category_counts_as_any_other() -> None:
     data, boxes = v_coco(), [MAN, (0, BIKE[1])]
-    images = [
-        image(f"t{n}.jpg", boxes, rows) for n, rows in enumerate([[(0, 1, 0)], [], [(0, 1, 1)]])
-    ]
+    rows = [[(0, 1, 0), (0, 1, 1)], [], [(0, 1, 1)]]
+    images = [image(f"t{n}.jpg", boxes, triplets) for n, triplets in enumerate(rows)]
     training = replace(make(images, scored=False), vocabulary=data)
     prior = verb_prior(training, np.ones(len(data), dtype=bool))
     nothing = np.zeros(4, dtype=np.int64)

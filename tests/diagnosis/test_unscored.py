@@ -155,6 +155,17 @@ def test_what_cannot_be_read_is_wrong_in_all_classes_together() -> None:
     )
 
 
+def test_triplets_of_no_class_are_wrong_in_all_classes_together() -> None:
+    """Nobody holds an airplane in HICO-DET."""
+    found = replace(
+        scenes([(0, 0, 0.0), (1, 0, 0.0)], scored=True),
+        box_label=np.array([WORDS.person, BICYCLE, WORDS.person, WORDS.objects.index("airplane")]),
+        unread=np.array([[0, 2, 1]]),
+    )
+    full = diagnose(scenes([(0, 0, 0.0)], scored=False), found).to_dict()["detections"]["full"]
+    assert (full["true_positive"], full["predicted"]) == (1, 5)
+
+
 def test_boxes_outside_the_picture_are_counted() -> None:
     truth = replace(scenes([(0, 0, 0.0)], scored=False), sizes=np.array([[250, 200]]))
     found = scenes([(0, 0, 0.0), (0, 1, 0.0)], scored=True)

@@ -406,6 +406,19 @@ CROWD = [(PERSON, (0, 0, 9, 19)), (PERSON, (2, 0, 11, 19)), (BICYCLE, ANNS)]
 ON_IT = [(0, 2, RIDE), (1, 2, RIDE)]
 
 
+def test_a_triplet_that_has_an_attempt_takes_no_other() -> None:
+    """Of two predictions that share a box with the missed ride, the better one attempts it."""
+    rows = [(FAR, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, FAR, RIDE, 0.8)]
+    ledger = diagnosed(rows, truth=[(0, 2, RIDE)]).ledger
+    assert ledger.row_attempt[ledger.row_input.argsort()].tolist() == [0, -1]
+
+
+def test_the_first_box_of_a_file_may_be_an_object() -> None:
+    boxes = [(BICYCLE, ANNS), (PERSON, ANN)]
+    diagnosis = diagnosed([(ANN, BICYCLE, ANNS, RIDE, 0.9)], boxes, [(1, 0, RIDE)])
+    assert diagnosis.pairs["object_recall"] == diagnosis.pairs["mean_object_recall"] == 1
+
+
 def test_qahoi_takes_the_first_annotation_that_is_left() -> None:
     rows = [
         ((2, 0, 11, 19), BICYCLE, ANNS, RIDE, 0.9),

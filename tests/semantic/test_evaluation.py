@@ -28,7 +28,7 @@ from support.semantic import identity
 from support.shoe import KEYS
 
 from diaghoi import read_annotations, read_predictions, simulate
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.data.vocabulary import Vocabulary, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
 from diaghoi.semantic.examples import examples_of
@@ -549,6 +549,69 @@ def test_words_that_a_table_lacks_are_counted_and_named():
         "115 of 117 verbs are not in the table 'two' and are similar to nothing but themselves: "
         "adjust, assemble, block, blow, board and 110 more"
     )
+
+
+def test_objects_that_a_table_lacks_are_named() -> None:
+    truth = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    objects = Similarity(names=("bicycle", "car"), values=np.eye(2), name="two")
+    notes = evaluate(truth, found, VERBS, objects).notes
+    assert any(note.startswith("78 of 80 objects are not in the table 'two'") for note in notes)
+
+
+def test_the_first_object_of_a_data_set_is_named() -> None:
+    boxes = [(PERSON, MAN), (PERSON, BIKE)]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, HUG)])], scored=False)
+    found = scenes([image("a.jpg", boxes, [(0, 1, HUG, 0.9, 0.9)])], scored=True)
+    result = evaluate(truth, found, VERBS, OBJECTS)
+    assert result.classes["name"].tolist() == ["hug person"]
+
+
+def test_predictions_of_v_coco_may_lack_objects() -> None:
+    """Only verbs are compared then, and every action of the data set is an interaction."""
+    data = v_coco()
+    ride, hold = (data.verbs.index(name) for name in ("ride instr", "hold obj"))
+    truth, found = (
+        replace(scenes([image("1", TRUTH, rows)], scored=scored), vocabulary=data)
+        for rows, scored in (([(0, 1, ride)], False), ([(0, 1, hold, 0.9, 0.9)], True))
+    )
+    found = replace(found, box_label=np.array([data.person, -1]))
+    both = [
+        found,
+        replace(
+            found,
+            box_label=np.array([-1, data.person]),
+            pair_human=np.array([1]),
+            pair_object=np.array([0]),
+            box_xyxy=found.box_xyxy[::-1],
+        ),
+    ]
+    for predictions in both:
+        result = evaluate(
+            truth,
+            predictions,
+            identity(data.verbs),
+            identity(data.objects),
+            measure=Measure(rule="figure"),
+        )
+        assert "the predictions do not name their objects: only verbs are compared" in result.notes
+        assert result.classes["name"].tolist() == ["ride instr"]
+        # The wrong one is closest to its own action, which is annotated nowhere.
+        assert result.candidates.nearest_sigma.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("annotated", "label"), [(HUG, BICYCLE), (RIDE, -1)])
+def test_every_class_of_the_data_set_is_compared_by_the_figure(annotated: int, label: int) -> None:
+    """People may be the only annotated objects, or predictions may lack objects."""
+    thing = PERSON if annotated == HUG else BICYCLE
+    boxes = [(PERSON, MAN), (thing, BIKE)]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, annotated)])], scored=False)
+    found = scenes(
+        [image("a.jpg", [(PERSON, MAN), (BICYCLE, FAR)], [(0, 1, HOLD, 0.9)])], scored=True
+    )
+    found = replace(found, box_label=np.array([PERSON, label]))
+    result = evaluate(truth, found, VERBS, OBJECTS, measure=Measure(rule="figure"))
+    assert result.candidates.nearest.tolist() == result.predicted.interaction.tolist()
 
 
 def test_nothing_annotated_is_refused():

@@ -17,6 +17,7 @@ from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.statistics.bootstrap import (
     bootstrap,
+    bootstrap_of,
     centred_bounds,
     draws,
     resampled,
@@ -164,6 +165,43 @@ def test_bca_of_a_skewed_mean_is_that_of_scipy() -> None:
     ).confidence_interval
     corrected = bootstrap(diagnosis, 400, seed=2, method="bca").intervals["pairs.recall"]
     assert corrected == pytest.approx(tuple(expected), abs=1e-9)
+
+
+def of_images(values: Any, method: str, resamples: int = 200, **settings: Any) -> Any:
+    """Bound a number that is a function of the share of each image in the weights."""
+    found = bootstrap_of(
+        lambda weights: {"x": values(weights)}, 2, resamples, method=method, **settings
+    )
+    return found.intervals["x"]
+
+
+def test_bca_of_two_images_corrects_the_bias_alone() -> None:
+    """Two values left out lie as far from their mean, so nothing is accelerated."""
+
+    def skewed(weights: Any) -> Any:
+        share = weights[0] / weights.sum(axis=0)
+        return np.where(share == 0.5, 0.9, 0.3 - share / 10)
+
+    drawn = np.concatenate([skewed(weights) for weights in draws(2, 200, seed=0)])
+    below = (drawn < 0.9).mean() + (drawn == 0.9).mean() / 2
+    tails = np.array([0.3, 0.7])
+    shifted = stats.norm.cdf(2 * stats.norm.ppf(below) + stats.norm.ppf(tails))
+    assert of_images(skewed, "bca", confidence=0.4) == pytest.approx(np.quantile(drawn, shifted))
+    assert np.quantile(drawn, shifted)[0] > np.quantile(drawn, tails)[0]
+
+
+def test_bca_is_the_percentiles_where_all_resamples_exceed_the_number() -> None:
+    def above(weights: Any) -> Any:
+        whole = weights.shape[1] == 1 and weights.sum() == 2
+        return np.zeros(1) if whole else 1.0 + weights[0]
+
+    plain, corrected = (of_images(above, method) for method in ("percentile", "bca"))
+    assert plain == corrected == (1, 3)
+
+
+def test_bounds_of_shares_that_reach_zero_stay_above_it() -> None:
+    low, high = of_images(lambda weights: weights[0] / weights.sum(axis=0), "centred")
+    assert (low, high) == (0, 1)
 
 
 def test_figures_that_are_undefined_in_resamples_are_told() -> None:

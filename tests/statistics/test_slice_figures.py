@@ -95,6 +95,17 @@ def test_predictions_belong_to_slices_of_classes_by_their_class() -> None:
     assert (ride["delta_map.action"], hold["delta_map.action"]) == (pytest.approx(1 / 2), 1)
 
 
+def test_images_without_annotations_are_in_no_slice() -> None:
+    boxes = [(PERSON, ANN), (BICYCLE, ANNS)]
+    annotations = scenes([image("a.jpg", boxes, [(0, 1, RIDE)])], scored=False)
+    rows = [(0, 1, RIDE, 0.5), (0, 1, RIDE, 0.9)]
+    found = [image(name, boxes, [row]) for name, row in zip("ab", rows, strict=True)]
+    found[0]["name"], found[1]["name"] = "a.jpg", "b.jpg"
+    diagnosis = diagnose(annotations, scenes(found, scored=True))
+    assert diagnosis.mean_ap["full"] == pytest.approx(1 / 2)
+    assert figures(annotations, diagnosis, cut([True], "image"))["map"] == 1
+
+
 def test_rare_classes_have_the_figures_of_the_diagnosis() -> None:
     truth = simulate.annotations(60, np.random.default_rng(0))
     diagnosis = diagnose(
