@@ -23,6 +23,7 @@ from support.scenes import (
 
 from diaghoi import ORACLES, Diagnosis, InputError, Protocol, diagnose, protocol
 from diaghoi.evaluation.errors import LABELS
+from diaghoi.evaluation.ledger import deciding_rows
 from diaghoi.formats.description import vocabulary
 
 # Two people with a bicycle each, and a car of nobody's.
@@ -411,6 +412,14 @@ def test_a_triplet_that_has_an_attempt_takes_no_other() -> None:
     rows = [(FAR, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, FAR, RIDE, 0.8)]
     ledger = diagnosed(rows, truth=[(0, 2, RIDE)]).ledger
     assert ledger.row_attempt[ledger.row_input.argsort()].tolist() == [0, -1]
+
+
+def test_a_false_positive_with_the_score_of_the_true_one_decides() -> None:
+    rows = [(FAR, BICYCLE, FAR, RIDE, 0.5), (ANN, BICYCLE, ANNS, RIDE, 0.5)]
+    rows.append((FAR, BICYCLE, FAR, RIDE, 0.4))
+    diagnosis = diagnosed(rows, truth=[(0, 2, RIDE)])
+    kept = deciding_rows(diagnosis.ledger, diagnosis.protocol)
+    assert kept.tolist() == [True, True, False]
 
 
 def test_the_first_box_of_a_file_may_be_an_object() -> None:
