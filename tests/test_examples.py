@@ -16,7 +16,7 @@ SAYS = {
     "training_loop.py": ["Epoch    mAP", "    3 "],
     "custom_protocol.py": ["IoU >= 0.75", "rare: < 10 test instances", "strict-area: "],
     "compare.py": ["2 models on HICO-DET", "Difference   +3.36", "The tables are also in"],
-    "figures.py": ["delta_map.pdf: What each error costs", "error_shares.pdf: "],
+    "figures.py": ["delta_map.pdf: Cost of each error", "error_shares.pdf: "],
     "custom_error.py": ["False hold", "Remove wrong actions in which"],
     "sampl.py": ["Epoch  level", "Chosen: clean 6, low 0, middle 1, high 7"],
     "custom_data_set.py": ["detector on kitchen (kitchen)", "cut with knife   rare "],

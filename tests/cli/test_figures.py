@@ -186,7 +186,7 @@ def test_one_class(refuse, run, study, files, alone) -> None:
 def test_letters_that_the_font_lacks(run, study, alone) -> None:
     done = run("figures", study("two.json", label0="模型"), "--out", "x", "--only", "delta_map")
     assert done.code == 0
-    assert "Note: delta_map: the font has not all letters of the names; boxes" in done.err
+    assert "Note: delta_map: the font lacks some letters of the names; boxes" in done.err
 
 
 def test_annotations_are_found_as_for_a_report(run, study, files, alone, monkeypatch) -> None:
