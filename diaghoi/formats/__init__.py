@@ -1,7 +1,7 @@
-"""Reading and writing files: every format is recognised by its content and read to ``Scenes``.
+"""Readers and writers of files: each format is recognised by its content and read into ``Scenes``.
 
-Inside the package there is one numbering: objects in COCO-80 order with person 0, verbs from 0 in
-the order of the vocabulary, boxes xyxy counted from zero. Everything else is translated here.
+The package uses one convention internally: objects in COCO-80 order with person as 0, verbs from 0
+in vocabulary order, and zero-based xyxy boxes. All other conventions are converted here.
 """
 
 from diaghoi.formats.base import Format, Options, Reading, Recognised

@@ -1,6 +1,6 @@
-"""Define a format: its name, recognition from the content, and reading.
+"""Define what a format is: its name, how its content is recognised, and how it is read.
 
-:data:`diaghoi.formats.reading.FORMATS` lists all formats, in the order in which they are tried.
+:data:`diaghoi.formats.reading.FORMATS` lists all formats in the order in which they are tried.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import Content
 
-# Number of boxes needed to show that they are not corners, and the share that would be turned.
+# Minimum number of boxes, and share that would be inverted, to conclude that boxes are not corners.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
 
 class UnclearDataSetError(InputError):
-    """A file that several data sets may have written; ``--dataset`` or its annotations decide."""
+    """A file that could belong to several data sets; ``--dataset`` or the annotations decide."""
 
 
 class OwnDataError(UnclearDataSetError):
@@ -36,7 +36,7 @@ class OwnDataError(UnclearDataSetError):
     Parameters
     ----------
     problem : str
-        The evidence, with the file.
+        The evidence, including the name of the file.
     files : sequence of path
         The file and its companions: annotations and predictions.
     """
@@ -55,7 +55,7 @@ class OwnDataError(UnclearDataSetError):
 
 
 class UnknownNumberError(InputError):
-    """A number of an object, a verb or an HOI class that the data set does not have.
+    """A number of an object, verb or HOI class that is not in the data set.
 
     Parameters
     ----------
@@ -71,34 +71,34 @@ class UnknownNumberError(InputError):
 
 
 class Reading(TypedDict, total=False):
-    """How to read a file: the keywords of :func:`diaghoi.read_predictions` and its sisters.
+    """The options for reading a file: the keywords of :func:`diaghoi.read_predictions`.
 
     Parameters
     ----------
     format : str, optional
-        Name of a format, instead of recognising it.
+        Name of the format; by default recognised from the content.
     dataset : str or Vocabulary, optional
-        The data set, or the ``.toml`` file that describes it; by default as recognised, or HICO-DET
-        if the file does not show it.
+        The data set, or the ``.toml`` file that describes it; by default the recognised data set,
+        or HICO-DET if the file does not show one.
     origin : {0, 1}, optional
         Whether coordinates start at zero or one; by default the convention of the format.
     objects : {'coco80', 'coco91', 'hico80', 'coco80-1', 'coco91-0'}, optional
-        Numbering of objects; by default determined from the format and the labels of boxes.
+        Numbering of objects; by default inferred from the format and the box labels.
     verbs, classes : {0, 1}, optional
-        First number of verbs or of HOI classes, whichever triplets hold; by default determined from
-        the format and the triplets.
+        First number of the verbs or HOI classes, depending on what triplets hold; by default
+        inferred from the format and the triplets.
     boxes : str, optional
         Layout of the four numbers of a box, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
-        `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, determined from the boxes.
+        `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, inferred from the boxes.
     top : int, optional
-        Triplets kept per image of dense arrays and of iCAN's files; in HICO-DET at least 100, the
-        default, because the official evaluator uses 100. Other formats are read completely. To
-        evaluate fewer triplets, give ``top`` to the protocol.
+        Triplets kept per image when reading dense arrays and iCAN files; in HICO-DET at least 100,
+        the default, because the official evaluator uses 100. Other formats are read completely. To
+        evaluate fewer triplets, set ``top`` in the protocol.
     instances, ids : path, optional
         The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
-        official layout; by default searched for beside the file.
+        official layout; by default searched for next to the file.
     image_id : str or int, optional
-        The image of a V-COCO prediction file that holds one image and does not name it.
+        The image of a V-COCO prediction file that holds one image without naming it.
     """
 
     format: str | None
@@ -116,7 +116,7 @@ class Reading(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The user's options for reading a file, checked, and with the data set that was found.
+    """The user's checked options for reading a file, together with the recognised data set.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ class Options:
     origin, objects, verbs, classes, boxes, top, instances, ids, image_id
         As in :class:`Reading`; None to determine them.
     shown : dict
-        How the reader read the file: ``boxes`` (xyxy or xywh), ``objects`` and ``triplets`` (their
-        numbers).
+        The conventions with which the file was read: ``boxes`` (xyxy or xywh), ``objects`` and
+        ``triplets`` (their numbering).
     stated : bool
-        Whether the conventions of a data set decide the numbers, even if the numbers suggest
+        Whether the data set's conventions decide the numbering, even if the numbers suggest
         otherwise.
     annotated : callable
-        ``() -> HOI classes`` of the annotations that the data set names, ascending.
+        ``() -> HOI classes`` in the annotations that the data set names, ascending.
     """
 
     vocabulary: Vocabulary
@@ -149,13 +149,13 @@ class Options:
     annotated: Callable[[], IntArray] = lambda: np.zeros(0, dtype=np.int64)
 
     def states(self, *, predictions: bool) -> bool:
-        """Whether the data set says how files number triplets, whatever these show."""
+        """Whether the data set says how files number triplets, whatever the numbers suggest."""
         conventions = self.vocabulary.conventions
         by_description = conventions is not None and conventions.predictions is not None
         return conventions is not None and (self.stated or (predictions and by_description))
 
     def origin_or(self, default: int) -> int:
-        """Return the origin: the user's, the data set's, or the format's own."""
+        """Return the origin given by the user, the data set or the format, in this order."""
         if self.origin is not None:
             return self.origin
         conventions = self.vocabulary.conventions
@@ -164,9 +164,10 @@ class Options:
     def corners(self, boxes: FloatArray) -> FloatArray:
         """Convert boxes of a file to left, top, right, bottom.
 
-        The user's layout counts first, then that of the data set, then what the first boxes of the
-        file show: xyxy, unless many would end before they begin and none has a negative size. Right
-        is then left + width, as code bases convert boxes; a data set may state another rule.
+        The user's layout has priority, followed by that of the data set. Otherwise the first boxes
+        of the file decide: xyxy, unless many would end before they begin and none has a negative
+        size. Right is then left + width, which is how code bases convert boxes; a data set may
+        specify another rule.
         """
         conventions = self.vocabulary.conventions
         if self.boxes is None and conventions is not None:
@@ -176,18 +177,18 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return remarks on the file that a reader of the results has to know."""
+        """Return notes about the file that readers of the results must know."""
         layout = self.boxes or self.shown.get("boxes", "xyxy")
         if layout == "xyxy":
             return ()
         why = (
-            "as corners many would end before they begin" if self.boxes is None else "as asked for"
+            "as corners, many would end before they begin" if self.boxes is None else "as asked for"
         )
         return (f"boxes are {LAYOUTS[layout]}: {why}",)
 
 
 def _layout(boxes: FloatArray) -> str:
-    """Tell whether boxes are corners or sizes, by the number that corners would invert."""
+    """Decide between corners and sizes from the number of boxes that corners would invert."""
     with np.errstate(invalid="ignore"):
         turned = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
         positive = bool((boxes[:, 2:] >= 0).all())
@@ -196,17 +197,17 @@ def _layout(boxes: FloatArray) -> str:
 
 
 class Doubts(NamedTuple):
-    """Evidence about the data set from the numbers of a file.
+    """Evidence about the data set, taken from the numbers in a file.
 
     Parameters
     ----------
     either : tuple of str
-        The data sets that may have written a file that does not show its own; empty if such a
-        file is HICO-DET's.
+        The candidate data sets of a file that does not show its data set; empty if HICO-DET is
+        assumed for such a file.
     evidence : tuple of str
-        Evidence for the data set.
+        The evidence for the data set.
     misfit : str
-        Evidence that the file belongs to no known data set; empty if there is none.
+        The evidence that the file belongs to no known data set; empty if there is none.
     """
 
     either: tuple[str, ...] = ()
@@ -215,7 +216,7 @@ class Doubts(NamedTuple):
 
 
 class Format:
-    """Read one format on disk. A subclass defines its name, recognition and reading.
+    """A file format; subclasses define its name, and how it is recognised and read.
 
     Attributes
     ----------
@@ -224,13 +225,13 @@ class Format:
     title : str
         Description for people.
     kinds : tuple of str
-        Possible content of a file.
+        What a file of the format may hold.
     keys : tuple of str
         Keys that identify the format, for suggestions in messages.
     marks : tuple of str
-        Keys that the first of a list of dicts has where it holds the first of ``kinds``.
+        Keys of the first dict in a list if the file holds the first of ``kinds``.
     only : str or None
-        The data set that the format belongs to; None for others, which also hold described data
+        The data set that the format belongs to; None for formats that may also hold described data
         sets.
     """
 
@@ -242,14 +243,14 @@ class Format:
     only: str | None = None
 
     def recognise(self, content: Content) -> Kind | None:
-        """Return what a file in this format holds, None for any other file.
+        """Return what a file of this format holds, or None for any other file.
 
         The content decides, never the name of the file.
         """
         return self.kinds[0] if self.marks and content.first.keys() >= {*self.marks} else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> SceneSource:
-        """Read a file that was recognised: to scenes, or to a source that is read on demand.
+        """Read a recognised file into scenes, or into a source that is read on demand.
 
         Raises
         ------
@@ -259,17 +260,17 @@ class Format:
         raise NotImplementedError
 
     def dataset(self, content: Content) -> str | None:
-        """Name the data set that the content shows, None if it shows none."""
+        """Return the name of the data set that the content shows, or None."""
         return self.only
 
     def doubts(self, content: Content) -> Doubts:
-        """Report what the numbers of a file show, if nothing else identifies the data set."""
+        """Return what the numbers of a file show if nothing else identifies the data set."""
         return Doubts()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recognised:
-    """Result of recognising a file.
+    """The result of recognising a file.
 
     Parameters
     ----------
@@ -278,14 +279,14 @@ class Recognised:
     kind : str
         ``annotations``, ``predictions`` or ``pairs``.
     title : str
-        Description of the format, for people.
+        Readable description of the format.
     container : str
         ``pickle``, ``json``, ``torch``, ``npz``, ``mat``, ``folder`` or ``parts``.
     dataset : str
         The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
     numbering : dict
-        How ``boxes``, ``objects`` and ``triplets`` were read, if the format leaves it open; empty
-        if the file was only recognised.
+        How ``boxes``, ``objects`` and ``triplets`` were read, if the format allows several
+        conventions; empty if the file was only recognised.
     """
 
     format: str

@@ -1,4 +1,4 @@
-"""Triplets by image with both boxes in each, whatever their keys are called."""
+"""Triplets by image that include both boxes, under any of the usual key names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diaghoi.formats.named import positions
 from diaghoi.formats.numbering import Numbering, TripletNumbers, read_triplets
 from diaghoi.formats.records import RecordTable, lists_of
 
-# Possible keys of the values of a triplet, in lower case, in the singular, with "box" for "bbox".
+# Possible keys of a triplet's values: lower case, singular, with "box" for "bbox".
 _CALLED = {
     "human": ("human_box", "h_box", "sub_box", "subject_box", "person_box", "box_h", "human"),
     "object": ("object_box", "o_box", "obj_box", "box_o", "box_obj"),
@@ -39,12 +39,12 @@ _CALLED_AS = {name: role for role, names in _CALLED.items() for name in names}
 class ByImage(Format):
     """Read a dict or a list by image of triplets with two boxes, an HOI class and a score.
 
-    A dict by the name of the image, or a list by image, of lists with one dict per triplet: both
-    boxes, the HOI class (or verb and object, as numbers or names), and for predictions a score. A
-    dict of lists instead, with one value per triplet in each, is read as well. Keys may have any of
-    the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are xyxy counted from zero,
-    HOI classes, verbs and objects count from zero unless the triplets show otherwise. Boxes with
-    the same coordinates and category in one image are one box.
+    A dict by image name, or a list with one entry per image; each entry is a list with one dict per
+    triplet: both boxes, the HOI class (or verb and object, as numbers or names), and for
+    predictions a score. Entries may also be dicts of lists with one value per triplet. Keys may
+    have any of the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are zero-based
+    xyxy, and HOI classes, verbs and objects are numbered from zero unless the triplets show
+    otherwise. Boxes of an image with the same coordinates and category are merged.
     """
 
     name = "by-image"
@@ -79,7 +79,8 @@ class ByImage(Format):
             total += max(
                 (len(values) for values in part if isinstance(values, list | tuple)), default=0
             )
-            # Before anything is copied: a pickle can name the same list without end.
+            # Checked before anything is copied: a pickle can refer to the same list any number of
+            # times.
             check_amount(content.file, "triplet", total, content.size)
             lists.append(_rows(where, rows))
         count = np.array([len(rows) for rows in lists], dtype=np.int64)
@@ -104,7 +105,7 @@ class ByImage(Format):
 
 
 def _images(content: Content) -> tuple[list[Any], list[Any]]:
-    """Return the names of the images, or their places in a list, and the triplets of each."""
+    """Return the image names, or their indices in a list, and the triplets of each image."""
     value = content.value
     if isinstance(value, dict):
         return list(value), list(value.values())
@@ -143,7 +144,7 @@ def _keys(row: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _rows(where: str, rows: Any) -> Sequence[Any]:
-    """Return the triplets of an image, one dict each."""
+    """Return the triplets of an image as dicts."""
     if isinstance(rows, list | tuple):
         return rows
     given = rows.items() if isinstance(rows, dict) else ()
@@ -153,7 +154,7 @@ def _rows(where: str, rows: Any) -> Sequence[Any]:
 
 
 def _meaning(flat: Flat, table: RecordTable, keys: dict[str, str], score: Any) -> dict[str, Any]:
-    """Return the HOI class of each triplet, or the category of its object and its verb."""
+    """Return the HOI class of each triplet, or its object category and verb."""
     if "hoi" in keys:
         numbers = table.integers(keys["hoi"])
         return {"hoi": flat.classes(numbers, score, keys["hoi"])}

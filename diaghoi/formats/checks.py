@@ -1,4 +1,4 @@
-"""Checks shared by all readers, on whole columns at a time.
+"""Checks that all readers share, applied to whole columns.
 
 The offending row is looked up only after a check fails, so that the message can name the file, the
 image, the field and the value.
@@ -19,13 +19,13 @@ from diaghoi.data.arrays import Array, FloatArray, IntArray, StrArray
 from diaghoi.exceptions import InputError, short
 from diaghoi.formats.content import SMALL
 
-# Whole numbers up to here are exact in float64.
+# Largest bound up to which float64 represents all whole numbers exactly.
 EXACT = 2**53
-# NumPy pads every name to the longest. Letters allowed including padding: in any file, plus a
-# number for each letter of the names.
+# NumPy pads every name to the length of the longest. Letters allowed including padding: a fixed
+# number, plus a multiple of the letters in the names.
 LETTERS, UNEVEN = 1 << 24, 16
-# The largest coordinate of a box. Detectors compute in float32, which holds no larger number; areas
-# of larger boxes need not be finite in float64.
+# The largest coordinate of a box. Detectors compute in float32, which holds no larger number, and
+# areas of larger boxes may not be finite in float64.
 LARGEST = float(np.finfo(np.float32).max)
 TURNED = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
 TOO_LARGE = "is larger than any image; give pixels of the image, or remove such boxes"
@@ -39,12 +39,12 @@ def shown(value: object) -> str:
     try:
         return " ".join(_SHORT.repr(value).split())
     except Exception:
-        # repr() itself can fail, for example for very long integers.
+        # repr() itself can fail, for example on very long integers.
         return f"a {type(value).__name__}"
 
 
 def key_names(row: Iterable[Any]) -> list[str]:
-    """List the keys of a dict from a file for a message; they need not be strings."""
+    """List the keys of a dict from a file for a message; they may not be strings."""
     return [key if isinstance(key, str) else shown(key) for key in row]
 
 
@@ -53,9 +53,7 @@ def whole_number(value: Any) -> int:
 
     Raises
     ------
-    ValueError
-        If a number is a fraction, NaN or infinite, or float64 does not hold it exactly.
-    TypeError
+    ValueError If a number is a fraction, NaN or infinite, or not exact in float64. TypeError
         If a value is not a number.
     """
     if isinstance(value, complex | np.complexfloating | np.ndarray):
@@ -67,19 +65,19 @@ def whole_number(value: Any) -> int:
 
 
 def is_list(value: Any) -> bool:
-    """Tell whether a value of a file is a list, a tuple or an array."""
+    """Check whether a value from a file is a list, a tuple or an array."""
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
     """Convert rows of ``width`` numbers each to a (rows, width) array; None for anything else.
 
-    Text, bool, complex numbers and rows of another width do not count. Without rows, only an array
-    shows its width.
+    Text, bool, complex numbers and rows of another width are not accepted. If there are no rows,
+    only an array shows its width.
     """
     if isinstance(value, np.ndarray) and value.dtype != object:
         right = value.ndim == 2 and value.shape[1] == width and value.dtype.kind in "iuf"
-        with np.errstate(over="ignore"):  # infinity is refused later
+        with np.errstate(over="ignore"):  # infinity is rejected later
             return value.astype(np.float64) if right else None
     try:
         if set(map(len, value)) != {width} or not _are_numbers(chain.from_iterable(value)):
@@ -91,7 +89,7 @@ def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
-    """Whether all are numbers; bool and strings would convert, too."""
+    """Check whether all values are numbers; bool and strings would convert, too."""
     return all(
         issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
         for kind in set(map(type, values))
@@ -99,9 +97,9 @@ def _are_numbers(values: Iterable[Any]) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Flatten an array of up to four values, and unwrap an array or a list of one value.
+    """Flatten an array of up to four values, and unwrap an array or list of one value.
 
-    Larger arrays stay: a file can name the same one any number of times.
+    Larger arrays are kept: a file can refer to the same one any number of times.
     """
     if isinstance(value, np.ndarray) and value.size <= 4:
         value = value.reshape(-1)
@@ -109,15 +107,15 @@ def unwrapped(value: Any) -> Any:
 
 
 def image_name(names: Sequence[str], image: int, owner: str = "image") -> str:
-    """Name an image in a message, by its number if the file has no names."""
+    """Name an image in a message, by its index if the file has no names."""
     name = short(names[image])
     return f"{owner} {name!r}" if name else f"{owner} {image} (counted from 0)"
 
 
 def check_amount(file: str, field: str, amount: int, size: int) -> None:
-    """Refuse more rows or values than the bytes of a file can hold.
+    """Reject more rows or values than a file of its size can hold.
 
-    A pickle may refer to the same list any number of times, and so expand without limit.
+    A pickle may refer to the same list any number of times and thus expand without limit.
 
     Raises
     ------
@@ -133,22 +131,22 @@ def check_amount(file: str, field: str, amount: int, size: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Origin of the rows of one table in a file, for messages.
+    """The origin of the rows of a table in a file, for messages.
 
     Parameters
     ----------
     file : str
         The file, for messages.
     names : sequence of str
-        Image names; empty for a table of the whole file.
+        Image names; empty for a table that covers the whole file.
     field : str
         Name of the table in the file.
     count : (N,) int array
         Number of rows of each image.
     arrays : mapping of str or None
-        If the columns were given as separate arrays: the name of each array, by column.
+        Name of each column's array if the columns were given as separate arrays.
     owner : str
-        Kind of the owner of the rows, if not an image.
+        What owns the rows, if not an image.
     """
 
     file: str
@@ -160,7 +158,7 @@ class Rows:
 
     @cached_property
     def start(self) -> IntArray:
-        """(N,) number of the first row of each image."""
+        """(N,) index of the first row of each image."""
         return np.asarray(np.cumsum(self.count) - self.count)
 
     @cached_property
@@ -172,7 +170,7 @@ class Rows:
         return int(self.count.sum())
 
     def error(self, row: int, column: str, problem: str) -> InputError:
-        """Make the error for one row."""
+        """Create the error for a row."""
         return InputError(f"{self.where(row, column)}: {problem}")
 
     def refuse(self, wrong: Array, column: str, problem: Callable[[int], str]) -> None:
@@ -182,12 +180,12 @@ class Rows:
             raise self.error(bad, column, problem(bad))
 
     def of_rows(self, rows: Any, field: str) -> Rows:
-        """Return the origin of another table, each row of which belongs to a row of this one."""
+        """Return the origin of another table whose rows each belong to a row of this one."""
         count = np.bincount(self.image[rows], minlength=len(self.count))
         return replace(self, field=field, count=count, arrays=None)
 
     def where(self, row: int, column: str = "") -> str:
-        """Name a row, or a value of the row, in a message."""
+        """Name a row, or a value in it, for a message."""
         image = int(np.searchsorted(self.start + self.count, row, side="right"))
         number = row - int(self.start[image])
         where = f"{self.field}[{number}]" + (f".{column}" if column else "")
@@ -199,9 +197,9 @@ class Rows:
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
-    """Return the image names as an array; all must be different and not empty.
+    """Return the image names as an array; they must be different and not empty.
 
-    Names are strings, or whole numbers from 0: the number at the end of the name of the file.
+    Names are strings, or whole numbers from 0: the number at the end of the file name.
 
     Raises
     ------
@@ -226,16 +224,16 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
 
 
 def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
-    """Refuse columns of different lengths, and values that are not columns.
+    """Reject columns of different lengths, and values that are not columns.
 
     Parameters
     ----------
     where : str
-        The file and the image, for the message.
+        The file and image, for the message.
     columns : mapping of list or array
-        The columns by their keys.
+        The columns by key.
     unit : str
-        Unit that has one value in each column: ``triplet``, ``pair``.
+        What each value of a column belongs to: ``triplet``, ``pair``.
 
     Raises
     ------
@@ -252,7 +250,7 @@ def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
 
 
 def first_repeated(names: Sequence[Hashable]) -> int:
-    """Return the first place whose name appeared earlier, -1 if all names differ."""
+    """Return the index of the first repeated name, -1 if all names differ."""
     seen: set[Hashable] = set()
     for place, name in enumerate(names if len(set(names)) < len(names) else ()):
         if name in seen:
@@ -262,12 +260,11 @@ def first_repeated(names: Sequence[Hashable]) -> int:
 
 
 def names_array(file: str, names: Sequence[str]) -> StrArray:
-    """Return the image names as an array, which pads each to the length of the longest.
+    """Return the image names as an array, in which each is padded to the longest.
 
     Raises
     ------
-    InputError
-        If one name is so much longer than the others that the padding would fill the memory.
+    InputError If one name is so long that padding the others would fill the memory.
     """
     longest, total = max(map(len, names), default=0), sum(map(len, names))
     if longest * len(names) > LETTERS + UNEVEN * total:
@@ -280,9 +277,9 @@ def names_array(file: str, names: Sequence[str]) -> StrArray:
 
 
 def first_not_finite(values: Array) -> int:
-    """Return the first row with a NaN or infinite value, -1 if there is none."""
+    """Return the index of the first row with a NaN or infinite value, -1 if there is none."""
     with np.errstate(all="ignore"):
-        # A finite sum has only finite terms; else check each value (the sum may overflow).
+        # All terms of a finite sum are finite; otherwise check each value (the sum may overflow).
         if np.isfinite(np.add.reduce(values, axis=None)):
             return -1
     return _first(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
@@ -307,16 +304,15 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
 
 
 def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None = None) -> IntArray:
-    """Return the values, which must be whole numbers, and not below ``least``, as int64.
+    """Return the values as int64; they must be whole numbers of at least ``least``.
 
-    The values of each row are one, or several.
+    Each row holds one or several values.
 
     Raises
     ------
-    InputError
-        If a number is a fraction, NaN, infinite or too small, or float64 does not hold it.
+    InputError If a number is a fraction, NaN, infinite, too small, or not exact in float64.
     """
-    # 16-bit numbers would overflow at the bound in the comparison.
+    # 16-bit numbers would overflow when compared with the bound.
     with np.errstate(invalid="ignore", over="ignore"):
         whole = values.astype(np.int64)
         large = np.abs(values) > EXACT
@@ -336,7 +332,7 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
 def check_boxes(
     rows: Rows, xyxy: Array, column: str, *, origin: int, least: float = 0.0
 ) -> FloatArray:
-    """Return the boxes counted from zero.
+    """Return the boxes in zero-based coordinates.
 
     Parameters
     ----------
@@ -345,12 +341,12 @@ def check_boxes(
     xyxy : (B, 4) array
         Left, top, right, bottom.
     column : str
-        Name of the column in the file.
+        Name of the column in this file.
     origin : {0, 1}
-        Whether the file counts pixels from zero or from one.
+        Whether the file numbers pixels from zero or one.
     least : float
-        The smallest allowed width and height. -1 for files whose writer subtracts 1 from the right
-        and bottom edge: such a box covers no pixel.
+        Smallest allowed width and height; -1 for files whose writer subtracts 1 from the right and
+        bottom edge, which may give boxes without pixels.
 
     Raises
     ------
@@ -364,21 +360,21 @@ def check_boxes(
             raise rows.error(bad, column, f"the box {xyxy[bad].tolist()} {problem}")
 
     with np.errstate(over="ignore"):
-        # The conversion precedes any arithmetic: in NumPy 1, float32 with a scalar stays float32.
+        # Convert before any arithmetic: in NumPy 1, float32 with a scalar stays float32.
         boxes = xyxy.astype(np.float64, copy=False)
         refuse(first_not_finite(boxes), "is not finite; remove such boxes")
         width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
         refuse(_first((width < least) | (height < least)), TURNED)
     if boxes.size and max(boxes.max(), -boxes.min()) > LARGEST:
         refuse(_first((np.abs(boxes) > LARGEST).any(axis=1)), TOO_LARGE)
-    # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.
+    # Adding zero turns -0.0 into 0.0, so that equal boxes are identical bit by bit.
     return np.asarray(boxes - np.float64(origin) + 0.0, dtype=np.float64)
 
 
 def check_range(
     rows: Rows, ids: IntArray, stop: Any, column: str, what: str, *, first: int = 0
 ) -> IntArray:
-    """Return the ids after checking that each is at least 0 and less than ``stop``.
+    """Return the ids after checking that each is at least 0 and below ``stop``.
 
     Parameters
     ----------
@@ -387,11 +383,11 @@ def check_range(
     ids : (R,) int array
         The ids.
     stop : int or (R,) int array
-        One more than the highest allowed id, for all rows or for each row.
+        One more than the highest allowed id, for all rows or per row.
     column, what : str
         Name of the column in the file, and what the ids refer to, for messages.
     first : int
-        Row of the first id.
+        Row index of the first id.
 
     Raises
     ------
@@ -411,17 +407,16 @@ def check_range(
 def rows_of_boxes(
     rows: Rows, places: IntArray, boxes: Rows, column: str, *, optional: bool = False
 ) -> IntArray:
-    """Convert places among the boxes of an image to rows of the box table.
+    """Convert indices of an image's boxes to rows of the box table.
 
-    If the box is optional, -1 stands for none and is kept.
+    If the box is optional, -1 means no box and is kept.
 
     Raises
     ------
-    InputError
-        If the image has no box at an index.
+    InputError If an index is out of range for the image.
     """
     missing = (places == -1) & optional
-    # For the check only, an existing box replaces a missing one.
+    # For the check only, an existing box stands in for a missing one.
     stop = np.where(missing, 1, boxes.count[rows.image])
     check_range(rows, np.where(missing, 0, places), stop, column, f"box in {boxes.field!r}")
     return np.where(missing, -1, places + boxes.start[rows.image])

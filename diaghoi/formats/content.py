@@ -1,4 +1,4 @@
-"""The container and the plain content of a file, before its format is known."""
+"""The container and plain content of a file before its format is known."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from diaghoi.formats.text import STARTS, first_of_json, load_json
 from diaghoi.formats.zipped import entries, is_torch, load_torch, members
 
 Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
-# Containers whose value is plain Python: lists, dicts, numbers, strings and arrays.
+# Containers that hold plain Python values: lists, dicts, numbers, strings and arrays.
 _PLAIN = ("pickle", "json", "torch")
 
-# Bytes of a large file that identify it: a thousand images or more.
+# Number of bytes that suffice to recognise a large file: a thousand images or more.
 FIRST = 1 << 25
-# A number of rows that is acceptable in a file of any size.
+# Number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 IMAGES_OF_ANSWERS = "gt_paths"
-"""Key of the images that the answers of a language model, also called ``preds``, are of."""
+"""Key of the images that belong to the answers of a language model, which are also called
+``preds``.
+"""
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
 _NUMPY = b"\x93NUMPY"
@@ -49,7 +51,7 @@ _OTHERS = (
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """The content of a file as plain Python and NumPy objects.
+    """The content of a file as plain Python and NumPy values.
 
     Parameters
     ----------
@@ -59,12 +61,12 @@ class Content:
         Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
         The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
-        name, not read yet; for ``mat`` the names of the variables; for a folder ``{number: path}``
-        of its ``detections_XX.mat``, for ``parts`` the same of its ``NNNNNN.npz``.
+        name, not yet read; for ``mat`` the names of the variables; for a folder ``{number: path}``
+        of its ``detections_XX.mat``; for ``parts`` the same of its ``NNNNNN.npz``.
     lines : tuple of int
-        Line number of each value in a JSON Lines file; else empty.
+        Line number of each value in a JSON Lines file; otherwise empty.
     unpacked : int or None
-        Size in bytes of all parts of an archive; None if that is the size of the file.
+        Size in bytes of all parts of an archive; None if it equals the size of the file.
     cut : bool
         Whether the value holds only the first images of the file.
     notes : tuple of str
@@ -81,7 +83,7 @@ class Content:
 
     @property
     def plain(self) -> bool:
-        """Whether the value is plain Python, in lists and dicts, and not the parts of a file."""
+        """Whether the value consists of plain Python lists and dicts, not the parts of a file."""
         return self.container in _PLAIN
 
     @property
@@ -91,28 +93,28 @@ class Content:
 
     @property
     def size(self) -> int:
-        """Uncompressed size of the file in bytes; unlimited for batches, which are in memory."""
+        """Uncompressed size of the file in bytes; unlimited for batches in memory."""
         if not self.path.is_file():
             return sys.maxsize
         return self.path.stat().st_size if self.unpacked is None else self.unpacked
 
     @property
     def benchmark(self) -> str | None:
-        """The data set that the file name of the first image shows, None for other names."""
+        """The data set shown by the file name of the first image; None for other names."""
         name = self.first.get("filename", self.first.get("file_name"))
         return "hico-det" if begins(name, "HICO_") else None
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first image, if the content is a list of one dict per image; else empty."""
+        """The first image if the content is a list with one dict per image; otherwise empty."""
         if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
             return self.value[0]
         return {}
 
     def views(self) -> list[Content]:
-        """Return the content as it is, and a dict by image also as a list of images.
+        """Return the content as it is, and if it is a dict by image, also as a list of images.
 
-        In the list the name of an image, under ``filename``, is its key or the last path in it.
+        In the list, the ``filename`` of an image is its key or the last path in it.
         """
         value = self.value
         if not (self.plain and isinstance(value, dict) and value):
@@ -122,14 +124,14 @@ class Content:
         if not all(isinstance(key, str | int) for key in value):
             return [self]
         names = [PurePath(key).name if isinstance(key, str) else key for key in value]
-        # Pictures in different folders may have the same name.
+        # Images in different folders may have the same name.
         names = names if len(set(names)) == len(names) else list(value)
         images = zip(names, value.values(), strict=True)
         return [self, replace(self, value=[{"filename": name} | image for name, image in images])]
 
     @property
     def predictions(self) -> Content:
-        """The predictions of a file that also holds annotations; otherwise the whole content."""
+        """The predictions in a file that also holds annotations; otherwise the whole content."""
         if not self._wraps("gts") and not self._wraps("preds"):
             return self
         rest = {key: part for key, part in self.value.items() if key != "gts"}
@@ -137,34 +139,33 @@ class Content:
 
     @property
     def annotations(self) -> Content | None:
-        """The annotations that a file holds beside its predictions, None if there are none."""
+        """The annotations that a file holds in addition to predictions; None if there are none."""
         return replace(self, value=self.value["gts"]) if self._wraps("gts") else None
 
     def _wraps(self, key: str) -> bool:
-        """Whether the value holds lists or dicts under a key."""
+        """Check whether the value holds lists or dicts under a key."""
         return isinstance(self.value, dict) and isinstance(self.value.get(key), list | tuple | dict)
 
 
 def begins(name: Any, *starts: str) -> bool:
-    """Tell whether a value is a string with one of some prefixes."""
+    """Check whether a value is a string with one of the prefixes."""
     return isinstance(name, str) and name.startswith(starts)
 
 
 def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
-    """Detect the container of a file from its content, and load it.
+    """Detect the container of a file from its content and load it.
 
     Parameters
     ----------
     path : path
         The file, or a folder of files.
     most : int, optional
-        Number of bytes from which a pickle or a JSON list is loaded only in part: the images in its
-        first bytes. Other containers are loaded completely.
+        File size from which only the first images of a pickle or JSON list are loaded: those in
+        this number of bytes. All other containers are loaded completely.
 
     Raises
     ------
-    InputError
-        If the file does not exist, is empty or damaged, or has an unknown container.
+    InputError If the file does not exist, is empty or damaged, or its container is unknown.
     """
     path = Path(path)
     try:
@@ -210,7 +211,7 @@ def _matrix(path: Path) -> tuple[int, int] | None:
 
 
 def _refuse(path: Path, head: bytes) -> None:
-    """Refuse empty files and known types that are not supported."""
+    """Reject empty files and file types that are known but not supported."""
     if not head:
         raise InputError(f"{path}: the file is empty; write or copy it again")
     if path.suffix == ".toml":
@@ -227,7 +228,7 @@ def _refuse(path: Path, head: bytes) -> None:
     for magic, what in _OTHERS:
         if head.startswith(magic):
             raise InputError(f"{path}: {what}")
-    # Pickles of protocol 2 and later start with \x80, older ones with one of the other four.
+    # Pickles start with \x80 since protocol 2, and before with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (*STARTS, b"\xef\xbb\xbf")
     ):
@@ -264,6 +265,6 @@ def _folder(path: Path) -> Content:
 
 
 def parts_in(folder: Path) -> dict[int, Path]:
-    """Find the parts of a file in a folder by number (:mod:`diaghoi.formats.own`)."""
+    """Return the parts of a file in a folder by number (:mod:`diaghoi.formats.own`)."""
     matches = [_PART.fullmatch(entry.name) for entry in folder.iterdir()]
     return {int(match[1]): folder / match[0] for match in matches if match}

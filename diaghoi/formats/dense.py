@@ -1,4 +1,4 @@
-"""Read dense arrays: a score for every verb, or every class of V-COCO, of every pair."""
+"""Read dense arrays: scores of every pair for every verb, or for every V-COCO class."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, LIST
 
 TOP = 100
 _SCORES, _ACTIONS = "verb_scores", "action_scores"
-# Columns of scores in files of V-COCO.
+# Score columns in V-COCO files.
 _WIDTHS = (len(ROLES), len(ACTIONS), len(LISTED), len(KEYS))
-_WIDEST = 8  # bytes of a number
+_WIDEST = 8  # bytes per number
 
 
 class DenseArrays(Format):
-    """Read a list of one dict of arrays per image.
+    """Read a list with one dict of arrays per image.
 
     ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores`` (P, V), ``sub_ids`` and
     ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). A pickle may also
-    hold a dict of these images by the path of the picture (RLIP). An ``.npz`` holds one array per
-    key (of objects, or with the images along the first axis) or one array of dicts. ``verb_scores``
-    are triplet scores: human, object and verb multiplied. Boxes are xyxy counted from zero; how
-    objects are numbered is found from the labels.
+    hold a dict of these images by image path (RLIP). An ``.npz`` holds one array per key (of
+    objects, or with the images along the first axis) or one array of dicts. ``verb_scores`` are
+    triplet scores: human, object and verb multiplied. Boxes are zero-based xyxy; the numbering of
+    objects is inferred from the labels.
 
     For V-COCO ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the actions,
-    each score holding for all roles of its action; (P, 29) for QPIC's verbs: the roles, and the
-    actions without roles; or (P, 51) for all classes of the vocabulary. NaN means no prediction.
-    ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 if the category is not known.
-    An object box of NaN is missing, and so is a box whose label is the number after the last
-    category: QPIC's 80, for roles without a box. Nothing is cut.
+    in which each score applies to all roles of its action; (P, 29) for QPIC's verbs, which are the
+    roles and the actions without roles; or (P, 51) for all classes of the vocabulary. NaN means no
+    prediction. ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 if the category is
+    unknown. An object box is missing if it is NaN or if its label is the number after the last
+    category, which is QPIC's 80 for roles without a box. Nothing is cut.
     """
 
     name = "dense-arrays"
@@ -64,7 +64,7 @@ class DenseArrays(Format):
     keys = ("filename", "boxes", "labels", _SCORES, "sub_ids", "obj_ids")
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the scores of verbs, in any of the layouts."""
+        """Look for verb scores in any of the layouts."""
         value = content.value
         if content.container == "npz":
             value = value if _SCORES in value or len(value) != 1 else _value(content, ())
@@ -83,8 +83,8 @@ class DenseArrays(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the arrays.
 
-        The best valid triplets of each image are kept, in the order of their scores; V-COCO keeps
-        all, in the order of pairs and classes.
+        The best valid triplets of each image are kept, sorted by score; for V-COCO all are kept, in
+        the order of pairs and classes.
         """
         vocabulary, file = options.vocabulary, content.file
         v_coco, columns = vocabulary.name == "v-coco", _Columns(_images(content))
@@ -119,7 +119,7 @@ class DenseArrays(Format):
                     f"{file}: {int(blank.sum()):,} object boxes have the label {after} or are "
                     "NaN: their pairs have no object"
                 )
-            # Boxes of no object are left out.
+            # Boxes of no object are omitted.
             kept = ~blank
             place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
             image = rows.image[kept]
@@ -157,7 +157,7 @@ def _value(content: Content, keys: Sequence[str]) -> Any:
 
 
 def _images(content: Content) -> Images:
-    """Convert any layout to a list of one dict per image."""
+    """Convert any layout to a list with one dict per image."""
     keys = (*DenseArrays.keys, "scores", _ACTIONS)
     value = _value(content, keys)
     if isinstance(value, dict):
@@ -170,7 +170,7 @@ def _images(content: Content) -> Images:
 
 
 def verb_count(content: Content) -> int | None:
-    """Return the number of verbs that the first image has scores of, None if it shows none."""
+    """Return the number of verbs that the first image has scores for, or None."""
     value = _value(content, (_SCORES,))
     try:
         first = value[_SCORES][0] if isinstance(value, dict) else value[0][_SCORES]
@@ -180,7 +180,7 @@ def verb_count(content: Content) -> int | None:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of an array, or of lists judged by the first; () for anything else."""
+    """Return the shape of an array, or of nested lists judged by the first; otherwise ()."""
     if isinstance(value, np.ndarray):
         return tuple(value.shape)
     if not isinstance(value, list | tuple):
@@ -192,9 +192,10 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _numbers(value: Any, *, nested: bool) -> Array:
-    """Make an array of integers or floats of at most 64 bits."""
+    """Create an array of integers or floats of at most 64 bits."""
     if isinstance(value, list | tuple):
-        # numpy.asarray would descend 64 lists, and a hostile file can multiply its size in each.
+        # numpy.asarray would descend through 64 levels of lists, and a hostile file can grow at
+        # each level.
         if nested and len(set(map(len, value))) > 1:
             raise ValueError
         flat = np.fromiter(chain.from_iterable(value) if nested else value, dtype=np.float64)
@@ -207,21 +208,22 @@ def _numbers(value: Any, *, nested: bool) -> Array:
 
 
 class _Columns:
-    """Arrays of all images, key by key, with one row per box or pair."""
+    """The arrays of all images by key, with one row per box or pair."""
 
     def __init__(self, images: Images) -> None:
         self.images = images
 
     def has(self, key: str) -> bool:
-        """Whether any image has this key; then all must have it."""
+        """Check whether any image has this key; then all must have it."""
         return any(key in row for row in self.images.rows)
 
     def parts(
         self, key: str, like: Rows | None = None, widths: Sequence[int] = ()
     ) -> tuple[list[Array], Rows]:
-        """Return one key of each image, with as many rows as ``like``.
+        """Return the arrays of a key, one per image, with as many rows as ``like``.
 
-        A row is a number, or has one of the ``widths``, the same in every image.
+        Rows are individual numbers, or have one of the ``widths``, which must be the same in every
+        image.
         """
         images, total, parts = self.images, 0, list[Array]()
         shapes: list[tuple[int, ...]] = [(width,) for width in widths] or [()]
@@ -260,14 +262,14 @@ class _Columns:
         return np.concatenate(parts) if parts else np.zeros((0, *widths[:1])), rows
 
     def integers(self, key: str, like: Rows | None = None) -> tuple[IntArray, Rows]:
-        """Concatenate one key of whole numbers."""
+        """Concatenate the arrays of a key, which holds whole numbers."""
         values, rows = self.joined(key, like)
         return check_whole(rows, values, ""), rows
 
     def scores(
         self, key: str, pairs: Rows, widths: Sequence[int], *, optional: bool = False
     ) -> list[Array]:
-        """Return the scores of the pairs of each image; NaN marks a missing optional score."""
+        """Return the scores of the pairs of each image; NaN stands for a missing optional score."""
         parts, rows = self.parts(key, pairs, widths)
         for image, part in enumerate(parts):
             check_dense_scores(part, image, rows, optional=optional)
@@ -278,12 +280,11 @@ class _Columns:
 
 
 def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = False) -> None:
-    """Refuse scores of the pairs of an image that are not finite, or if optional, infinite.
+    """Reject pair scores of an image that are not finite, or if they are optional, infinite.
 
     Raises
     ------
-    InputError
-        If a score is refused; the message names the first.
+    InputError If a score is rejected; the message names the first.
     """
     wrong = np.isinf(part) if optional else ~np.isfinite(part)
     if wrong.any():
@@ -293,7 +294,7 @@ def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = 
 
 
 def _best(columns: _Columns, pairs: Rows, label: IntArray, options: Options) -> dict[str, Any]:
-    """Read the scores of the verbs of a data set, and find the best triplets."""
+    """Read the scores for the verbs of a data set, and find the best triplets."""
     verbs = len(options.vocabulary.verbs)
     try:
         scores = actions = columns.scores(_SCORES, pairs, (verbs,))
@@ -309,22 +310,22 @@ def _best(columns: _Columns, pairs: Rows, label: IntArray, options: Options) -> 
 def best_triplets(
     rows: Rows, parts: Iterable[tuple[Array, Array]], label: IntArray, options: Options
 ) -> dict[str, Any]:
-    """Find the best valid triplets of each image, and the best score of a real verb of each pair.
+    """Find the best valid triplets of each image, and the best real-verb score of each pair.
 
-    Equal scores keep row-major order: pair by pair, verb by verb. Images are processed one by one,
-    because the concatenated arrays would be a second copy of the whole file.
+    Equal scores stay in row-major order: pair by pair, verb by verb. Images are processed one by
+    one, because the concatenated arrays would be a second copy of the whole file.
 
     Parameters
     ----------
     rows : Rows
         The pairs of all images.
     parts : iterable of two (pairs of the image, V) float arrays
-        Finite scores of triplets and of verbs, image by image; the same array twice if there is
-        only one.
+        Finite triplet scores and verb scores, image by image; the same array twice if there is only
+        one.
     label : (P,) int array
-        Category of the object of each pair.
+        Object category of each pair.
     options : Options
-        The data set, with V verbs, and how many triplets to keep: at least 100, because the
+        The data set with V verbs, and the number of triplets to keep: at least 100, because the
         official evaluators use 100 per image, even if the protocol keeps fewer.
 
     Returns
@@ -357,7 +358,7 @@ def best_triplets(
 
 
 def cut_note(what: str, asked: int | None) -> str:
-    """Note how many triplets per image were kept of ``what``, if more than requested."""
+    """Describe the number of triplets of ``what`` kept per image, if more than requested."""
     top = max(asked or TOP, TOP)
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:
@@ -383,12 +384,12 @@ def _of_classes(parts: list[Array]) -> FloatArray:
 def _of_v_coco(
     columns: _Columns, pairs: Rows, human: IntArray, objects: IntArray, box_image: IntArray
 ) -> dict[str, Any]:
-    """Make the tables of pairs and triplets of V-COCO; the object is -1 if missing.
+    """Create the pair and triplet tables of V-COCO; the object is -1 if missing.
 
-    The agent of an action appears once per person box, in a pair without an object. Its score is
-    the highest among the person's pairs: of the agent if the array has it, otherwise of the action.
-    Files of the official evaluator repeat the agent in every pair, and its agent AP counts the
-    duplicates.
+    The agent role of an action appears once per person box, in a pair without an object. Its score
+    is the highest among the person's pairs: the agent score if the array has one, otherwise the
+    action score. Files for the official evaluator repeat the agent in every pair, and its agent AP
+    counts the duplicates.
     """
     scores = actions = _of_classes(columns.scores(_SCORES, pairs, _WIDTHS, optional=True))
     if columns.has(_ACTIONS):
@@ -398,7 +399,7 @@ def _of_v_coco(
     row, verb = np.nonzero(predicted & ~IS_AGENT)
     listed = np.flatnonzero(objects >= 0)
     best_role = np.fmax.reduce(scores[listed][:, ROLES], axis=1, initial=-np.inf)
-    # Agents of each person, with the highest scores over all pairs.
+    # Agents of each person, with the highest score over all pairs.
     agents = np.nonzero(predicted & IS_AGENT)
     person, doing = human[agents[0]], agents[1]
     first, number = distinct(person * np.int64(len(KEYS)) + doing)
@@ -406,7 +407,7 @@ def _of_v_coco(
     np.maximum.at(best, number, scores[agents])
     np.maximum.at(best_action, number, actions[agents])
     person, doing = person[first], doing[first]
-    # The first pair of each person without an object, or else a new one.
+    # The person's first pair without an object, or else a new one.
     alone = np.full(len(box_image), -1)
     without = np.flatnonzero(objects < 0)[::-1]
     alone[human[without]] = without
@@ -432,16 +433,16 @@ def _of_v_coco(
 
 
 def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the pickle of this format, with NumPy arrays as detectors save them.
+    """Write a pickle of this format with NumPy arrays, as detectors save it.
 
     Parameters
     ----------
     path : path
-        The file; it appears complete or not at all.
+        The file, which is written completely or not at all.
     scenes : Scenes
-        Predictions. Verbs that a pair has no triplet for get the score 0, in V-COCO NaN; of several
-        triplets with the same pair and verb the best score is kept. Scores of boxes are written
-        where all boxes have one; scores of pairs follow from the triplets when the file is read.
+        Predictions. Verbs for which a pair has no triplet get the score 0, or NaN in V-COCO. If
+        several triplets have the same pair and verb, the best score is kept. Box scores are written
+        if all boxes have one; pair scores are computed from the triplets when the file is read.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""User-defined data sets, described in a small TOML file.
+"""User-defined data sets, which a small TOML file describes.
 
-``objects`` and ``verbs`` are lists of names in the order of their numbers; the README shows a
-complete file. Paths are relative to the description.
+``objects`` and ``verbs`` list names in the order of their numbers; the README shows a complete
+file. Paths are relative to the description file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEYS = (
     *("name", "objects", "verbs", "person", "no_interaction", "classes"),
     *("annotations", "numbers", "boxes", "rare", "protocol"),
 )
-# Settings of a protocol that apply to any data set of pairs.
+# Protocol settings that apply to any data set of pairs.
 CHOICES = (
     *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
     *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
@@ -73,7 +73,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
 
 
 class _Description:
-    """Content of one file, with methods that look up and check its values."""
+    """The content of a description, with methods that look up and check its values."""
 
     def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
         check_keys(str(path), content, KEYS)
@@ -128,7 +128,7 @@ class _Description:
         return text_of(str(self.path), self.content, key)
 
     def table(self, key: str, content: Mapping[str, Any], *known: str) -> dict[str, Any]:
-        """Return the table under the last word of ``key``, empty if there is none."""
+        """Return the table under the last word of ``key``; empty if there is none."""
         table = content.get(key.rpartition(".")[2], {})
         self.check(key, table, isinstance(table, dict), "a table")
         check_keys(f"{self.path}: {key}", table, known)
@@ -153,7 +153,7 @@ class _Description:
         return names.index(name)
 
     def classes(self) -> Pairs:
-        """List the verb and the object of each class."""
+        """List the verb and object of each class."""
         objects, verbs = self.objects, self.verbs
         classes, pairs = self.content.get("classes"), []
         if classes is None:
@@ -230,7 +230,7 @@ class _Description:
         )
 
     def numbers(self, where: str, table: Mapping[str, Any]) -> Numbers:
-        """Return the numbers of objects and verbs: a list, or consecutive from the first."""
+        """Return the numbers of objects or verbs: a list, or consecutive from the first."""
         listed = []
         for key, names in (("objects", self.objects), ("verbs", self.verbs)):
             first, count = table.get(key, 0), len(names)
@@ -293,13 +293,13 @@ def _is_count(value: Any) -> bool:
 
 
 def vocabulary(name: str | os.PathLike[str] | Vocabulary) -> Vocabulary:
-    """Return the vocabulary of a data set by its name, or from its description.
+    """Return the vocabulary of a data set, given its name or description.
 
     Parameters
     ----------
     name : str, path or Vocabulary
         One of ``VOCABULARIES``, or the path of a ``.toml`` file
-        (:mod:`diaghoi.formats.description`); a vocabulary is returned as it is.
+        (:mod:`diaghoi.formats.description`); a vocabulary is returned unchanged.
 
     Raises
     ------

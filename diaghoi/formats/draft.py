@@ -1,7 +1,7 @@
-"""Draft the description of a data set that nobody has described yet, from its files.
+"""Draft the description of a new data set from its files.
 
-The numbers of a file become the names of objects and verbs, so the draft works as it is and only
-the names remain to be filled in.
+The numbers in a file become the names of objects and verbs, so that the draft works as it is and
+only the names have to be filled in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from diaghoi.formats.dense import DenseArrays, verb_count
 from diaghoi.formats.output import replacing
 from diaghoi.formats.reading import matching
 
-# Largest number of an object that is looked up; the largest data sets of the field stay below.
+# Largest object number that is looked up; the largest data sets of the field stay below it.
 _OBJECTS = 1 << 13
 _NAME = "own"
 _LAYOUTS: tuple[Literal["xyxy", "xywh"], ...] = ("xyxy", "xywh")
@@ -36,10 +36,10 @@ _LAYOUTS: tuple[Literal["xyxy", "xywh"], ...] = ("xyxy", "xywh")
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """Numbers in the predictions or annotations of one file.
+    """The numbers in the predictions or annotations of a file.
 
-    ``by_class`` says that triplets are numbered by HOI class, ``verbs`` how many verbs dense scores
-    have.
+    ``by_class`` is true if triplets are numbered by HOI class; ``verbs`` is the number of verbs in
+    dense scores.
     """
 
     path: Path
@@ -54,22 +54,22 @@ class _Side:
 
     @property
     def bare(self) -> bool:
-        """Whether boxes have no categories."""
+        """Whether boxes lack categories."""
         return self.by_class and self.scenes.numbering is None
 
     @cached_property
     def person(self) -> int:
-        """Most frequent number of subjects, 0 if there are none."""
+        """The most frequent category number of subjects, 0 if there are none."""
         return int(np.bincount(self.scenes.box_label[self.scenes.pair_human], minlength=1).argmax())
 
     @cached_property
     def objects(self) -> IntArray:
-        """The number of the category of each box."""
+        """The category number of each box."""
         return np.asarray(self.scenes.box_label[self.scenes.box_label >= 0], dtype=np.int64)
 
     @cached_property
     def numbers(self) -> IntArray:
-        """The number of each triplet, or of each column of dense scores."""
+        """The number of each triplet, or of each dense score column."""
         numbers = self.scenes.triplet_verb if self.verbs is None else np.arange(self.verbs)
         return np.asarray(numbers, dtype=np.int64)
 
@@ -87,25 +87,24 @@ class _Side:
 
 
 def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str:
-    """Draft a description of the data set that some files belong to.
+    """Draft a description of the data set to which some files belong.
 
     Parameters
     ----------
     files : sequence of path
         Annotations, predictions or both, possibly in one file.
     folder : pathlib.Path
-        Place of the description, which paths in it are relative to.
+        Folder of the description; paths in it are relative to this folder.
 
     Returns
     -------
     str
-        The text of a ``.toml`` file. Objects and verbs are called by their numbers, people
-        ``person``; comments say how often each occurs, and what each file holds.
+        The text of a ``.toml`` file. Objects and verbs are named by their numbers, people
+        ``person``; comments give the count of each, and the content of each file.
 
     Raises
     ------
-    InputError
-        If no file can be read, or the files do not show the categories of objects.
+    InputError If no file can be read, or the files do not show object categories.
     """
     sides: list[_Side] = []
     for path in dict.fromkeys(map(Path, files)):
@@ -128,12 +127,11 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
 
 
 def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
-    """Write the draft of a description; the file appears complete or not at all.
+    """Write the draft of a description; the file is written completely or not at all.
 
     Raises
     ------
-    InputError
-        As :func:`draft`, and for a file that cannot be written or is no ``.toml`` file.
+    InputError As :func:`draft`, and if the file cannot be written or is not a ``.toml`` file.
     """
     if path.suffix != ".toml":
         raise InputError(f"{path}: descriptions are read from .toml files; call it own.toml")
@@ -143,10 +141,10 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
 
 
 def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
-    """Read a file with its numbers unchanged, in the first layout of boxes that fits."""
+    """Read a file without changing its numbers, in the first box layout that fits."""
     verbs = verb_count(content) if isinstance(chosen, DenseArrays) else None
     numbers = Numbers(tuple(range(_OBJECTS)), tuple(range(verbs or MOST_CLASSES)))
-    # There is one class per verb, so numbers of classes are numbers of verbs here.
+    # There is one class per verb, so class numbers are verb numbers here.
     kinds = np.arange(MOST_CLASSES if verbs is None else 0, dtype=np.int32)
     words = Vocabulary(
         name=_NAME,
@@ -173,7 +171,7 @@ def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
 
 
 def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder: Path) -> str:
-    """Describe the numbers of one file, and the further numbers of predictions."""
+    """Describe the numbers of a file, and any further numbers of predictions."""
     scenes = base.scenes
     of_triplet = scenes.box_label[scenes.pair_object[scenes.triplet_pair]]
     combinations = np.unique(np.stack([scenes.triplet_verb, of_triplet], axis=1), axis=0)
@@ -198,10 +196,10 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
     stated = {"objects": _first(labels), "verbs": _first(numbers)}
     shifted = {
         "objects": _first(labels + moved),
-        # The columns of scores are in the order of the verbs.
+        # Score columns are in the order of the verbs.
         "verbs": stated["verbs"] if dense else _first(numbers + moved_verbs),
     }
-    # A file shows by itself that it counts everything from 0, or from 1.
+    # The file itself shows whether it numbers everything from 0 or from 1.
     shows = moved == moved_verbs and shifted["objects"] in ("0", "1")
     if shifted != stated and not shows:
         stated["predictions"] = _table(shifted)
@@ -218,7 +216,7 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
     if base.kind == "annotations" and (predictions is None or predictions.path != base.path):
         lines.append(_annotations(base.path, folder))
     if predictions is not None and predictions.by_class and listed is None:
-        # Numbers that may start at 1 need not imply one more class.
+        # Numbers that may start at 1 do not imply one more class.
         count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
         if count > len(combinations):
             lines += [
@@ -235,21 +233,21 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
 def _classes(
     combinations: IntArray, predicted: IntArray, person: int
 ) -> dict[int, list[int]] | None:
-    """List the object of each HOI class if the annotated numbers are classes."""
+    """Return the object of each HOI class if the annotated numbers are classes."""
     numbers = combinations[:, 0]
     if len(np.unique(numbers)) < len(numbers):
         return None  # a number with several objects is a verb
     object_of = dict(combinations.tolist())
     last = max(int(numbers.max(initial=0)), int(predicted.max(initial=0)))
-    # Nobody knows the object of a class that is never annotated.
+    # The object of a class that is never annotated is unknown.
     some = next((label for label in object_of.values() if label != person), person)
     return {number: [object_of.get(number, some)] for number in range(last + 1)}
 
 
 def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
-    """Describe how the verbs of predictions differ from those of annotations.
+    """Describe how predicted verbs differ from annotated ones.
 
-    The columns of dense scores count from 0.
+    Dense score columns are numbered from 0.
     """
     numbers = predictions.numbers
     if not len(verbs) or not len(numbers):
@@ -260,7 +258,7 @@ def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
 
 
 def _numbered(values: IntArray) -> IntArray:
-    """Return all numbers from the first to the last, or only the used ones if most are unused."""
+    """Return all numbers from first to last, or only the used ones if most are unused."""
     numbers = np.unique(values[values >= 0])
     if not len(numbers):
         return np.array([0])
@@ -269,7 +267,7 @@ def _numbered(values: IntArray) -> IntArray:
 
 
 def _first(numbers: IntArray) -> str:
-    """Write the first of consecutive numbers, or a list of any other numbers."""
+    """Write the first number of a consecutive range, or else a list of the numbers."""
     follow = bool((np.diff(numbers) == 1).all())
     return str(numbers[0] if follow else numbers.tolist())
 
@@ -279,7 +277,7 @@ def _table(values: Mapping[str, str]) -> str:
 
 
 def _list(key: str, names: Mapping[int, str], what: str, values: IntArray) -> list[str]:
-    """Write a list of names with the number of each, and how often it occurs."""
+    """Write a list of names with the number and count of each."""
     count = Counter(values.tolist())
     rows = [
         f"    {_quoted(name)}, # number {number}: {count[number]:,} {what}"
@@ -298,7 +296,7 @@ def _quoted(value: object) -> str:
 
 
 def _named(content: Content, folder: Path) -> str:
-    """Draft the description of annotations that hold the names themselves."""
+    """Draft the description of annotations that include the names."""
     value = content.value
     try:
         objects, verbs = [*value["objects"]], [*value["verbs"]]

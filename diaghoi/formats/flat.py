@@ -1,4 +1,4 @@
-"""Tables and scenes from formats that repeat both boxes in every pair or triplet."""
+"""Tables and scenes of formats that repeat both boxes in every pair or triplet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pair_tables(
     box_scores: tuple[FloatArray, FloatArray] | None = None,
     merged: bool = True,
 ) -> dict[str, Any]:
-    """Merge the boxes with equal coordinates and category in one image; pairs stay as listed.
+    """Merge an image's boxes with equal coordinates and category; keep pairs as listed.
 
     Parameters
     ----------
@@ -41,24 +41,24 @@ def pair_tables(
     image : (P,) int array
         Image of each pair, ascending.
     human, object_box : (P, 4) float64 array
-        Its boxes, counted from zero.
+        Boxes in zero-based coordinates.
     category : (P,) int array
         Category of its object.
     box_scores : two (P,) float64 arrays or None
-        Scores of the human boxes and of the object boxes; a merged box has the first score.
+        Scores of the human and object boxes; a merged box takes the first score.
     merged : bool
-        False if each pair has its own two boxes, even if they equal others.
+        False if each pair has its own two boxes, even if others are equal.
 
     Returns
     -------
     dict
         Columns of boxes and pairs of :class:`~diaghoi.data.scenes.Scenes`.
     """
-    # The images are converted in parts, because a table of all boxes would be as large as the file.
+    # Images are converted in parts, because a table of all boxes would be as large as the file.
     parts, boxes = list[dict[str, Any]](), 0
     for start, stop in runs_of_images(image):
         rows = slice(start, stop)
-        # Interleave human and object, so that the boxes keep their order in the file.
+        # Interleave human and object boxes to keep their order in the file.
         people = np.full_like(category[rows], vocabulary.person)
         label = np.stack([people, category[rows]], axis=1).reshape(-1)
         xyxy = np.stack([human[rows], object_box[rows]], axis=1).reshape(-1, 4)
@@ -89,7 +89,7 @@ def pair_tables(
 
 
 class Flat:
-    """Read the common part of formats that repeat both boxes in every triplet.
+    """Read what formats that repeat both boxes in every triplet have in common.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Flat:
     origin : {0, 1}
         Origin of pixels in the format.
     notes : iterable of str
-        Remarks for readers of the results; :meth:`classes` adds to them.
+        Notes for readers of the results; :meth:`classes` adds to them.
     """
 
     def __init__(
@@ -129,14 +129,13 @@ class Flat:
         box_scores: tuple[FloatArray, FloatArray] | None = None,
         **columns: Any,
     ) -> Scenes:
-        """Make scenes of the human and the object boxes, (rows, 4) each by the name of its column.
+        """Create scenes from the human and object boxes, each (rows, 4) by column name.
 
         The other columns are those of :func:`from_repeated`.
 
         Raises
         ------
-        InputError
-            As :func:`~diaghoi.formats.checks.check_boxes`, and for scores that are not finite.
+        InputError As :func:`~diaghoi.formats.checks.check_boxes`, and if scores are not finite.
         """
         rows, options = self.rows, self.options
         human, object_box = (
@@ -180,7 +179,7 @@ def from_repeated(
     source: str,
     notes: tuple[str, ...] = (),
 ) -> Scenes:
-    """Merge equal boxes of an image, and equal pairs of boxes.
+    """Merge equal boxes of an image and equal pairs of boxes.
 
     Parameters
     ----------
@@ -193,30 +192,29 @@ def from_repeated(
     image : (T,) int array
         Image of each triplet, ascending.
     human, object_box : (T, 4) float64 array
-        Its boxes, counted from zero.
+        Boxes in zero-based coordinates.
     hoi : (T,) int array or None
-        Its HOI class, in a data set whose classes say the object.
+        HOI class, in a data set whose classes determine the object.
     category, verb : (T,) int array or None
-        Category of its object, and its verb, where ``hoi`` is not given.
+        Object category and verb, if ``hoi`` is not given.
     score, action_score : (T,) float64 array or None
-        Its score, and that of the verb alone.
+        Triplet score, and score of the verb alone.
     box_scores : two (T,) float64 arrays or None
-        Scores of the human boxes and of the object boxes; a merged box has the first score.
+        Scores of the human and object boxes; a merged box takes the first score.
     unread : (N, 3) int array or None
         Unreadable answers of a detector without scores, as in :class:`~diaghoi.data.scenes.Scenes`.
     merged : bool
-        False where each triplet is the pair of a query of its own, even with equal boxes.
+        False if each triplet is a separate pair from its own query, even if boxes are equal.
     source : str
         The file.
     notes : tuple of str
-        Notes about how it was read.
+        Notes about how the file was read.
 
     Returns
     -------
-    Scenes
-        Boxes with the same coordinates and category in one image are one box; pairs are the
-        distinct pairs of distinct boxes, in the order of first use. If not merged, each triplet has
-        its own two boxes.
+    Scenes Boxes of an image with the same coordinates and category are merged; pairs are the
+    distinct pairs of merged boxes, in the order of first use. Without merging, each triplet has its
+    own two boxes.
     """
     if hoi is not None:
         category = vocabulary.class_object[hoi].astype(np.int64)

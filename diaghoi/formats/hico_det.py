@@ -1,6 +1,6 @@
-"""Read annotations of HICO-DET in JSON: by triplet, and by HOI class.
+"""Read HICO-DET annotations in JSON: by triplet, and by HOI class.
 
-Boxes with the same coordinates and category in one image are one box.
+Boxes of an image with the same coordinates and category are merged.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class HicoInstances(Format):
     """Read ``instances_test2015.json``: a dict of lists, one entry per image.
 
     ``filenames``, ``size`` ([width, height]) and ``annotation`` with ``boxes_h``, ``boxes_o``,
-    ``hoi`` (and ``object`` and ``verb``), one entry per triplet; beside them the names ``objects``
-    and ``verbs``, and ``correspondence``, the rows (HOI id, object id, verb id). Objects are
-    numbered alphabetically (HICO-80). Boxes are xyxy counted from one.
+    ``hoi`` (and ``object`` and ``verb``), one entry per triplet; the dict also holds the names
+    ``objects`` and ``verbs``, and ``correspondence`` with rows of (HOI id, object id, verb id).
+    Objects are numbered alphabetically (HICO-80). Boxes are one-based xyxy.
     """
 
     name = "hico-instances"
@@ -80,7 +80,7 @@ class HicoInstances(Format):
 
 
 def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
-    """Return the HOI ids of the file, ascending up to one that no file has, and their classes."""
+    """Return the HOI ids of the file, with an unused one at the end, and their classes."""
     objects, verbs = (
         positions(table_of(file, key, value[key]), "", names)
         for key, names in (("objects", vocabulary.objects), ("verbs", vocabulary.verbs))
@@ -97,7 +97,8 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[
         return f"{vocabulary.name} has no class {names}"
 
     table.rows.refuse(classes < 0, "", unknown)
-    # Sorted, not a dict: many numbers with one hash would take hours. The last of each id counts.
+    # Sorted instead of a dict: many numbers with the same hash would take hours. The last row of
+    # each id counts.
     ids = np.append(ids[::-1], np.iinfo(np.int64).max)
     known, last = np.unique(ids, return_index=True)
     return known, np.append(classes[::-1], -1)[last]
@@ -111,12 +112,11 @@ _TRAINING = "train2015"
 class AnnoList(Format):
     """Read ``anno_list.json`` of no_frills, QAHOI, GGNet, PMN and VSGNet: one dict per image.
 
-    ``global_id`` (the name of the image without its ending), ``image_size`` (height, width,
-    channels) and ``hois``, one entry per annotated HOI class: ``id`` (from 1, as a number or with
-    three digits), ``human_bboxes`` and ``object_bboxes`` (xyxy counted from zero), and
-    ``connections``, pairs of positions in these two lists. The file holds both splits of HICO-DET.
-    Images of the training split are left out if there are others, as in the evaluators of these
-    code bases.
+    ``global_id`` (the image name without extension), ``image_size`` (height, width, channels) and
+    ``hois``, one entry per annotated HOI class: ``id`` (from 1, as a number or with three digits),
+    ``human_bboxes`` and ``object_bboxes`` (zero-based xyxy), and ``connections``, pairs of indices
+    in these two lists. The file covers both splits of HICO-DET. Images of the training split are
+    omitted if there are others, as in the evaluators of these code bases.
     """
 
     name = "anno-list"
@@ -146,25 +146,24 @@ class AnnoList(Format):
 def connected(
     hois: RecordTable, sides: Sequence[str], connections: str, size: int, *, first: int = 0
 ) -> RecordTable:
-    """Return a table of triplets: the ``id`` and both boxes of each connection of an HOI class.
+    """Return a table of triplets: the ``id`` and both boxes for each connection of an HOI class.
 
     Parameters
     ----------
     hois : RecordTable
-        The annotated HOI classes of the images.
+        The annotated HOI classes of each image.
     sides : two str
-        The keys of their lists of human boxes and of object boxes.
+        The keys of the lists of human and object boxes.
     connections : str
-        The key of pairs of positions in these lists.
+        The key of the index pairs.
     size : int
         Size of the file in bytes.
     first : int
-        The position of the first box.
+        The index of the first box.
 
     Raises
     ------
-    InputError
-        If something is missing, or a pair refers to no boxes.
+    InputError If something is missing, or a pair refers to boxes that do not exist.
     """
     rows = hois.rows
     hoi_of: list[int] = []
@@ -193,7 +192,7 @@ def connected(
 
 
 def _image_sizes(images: Images) -> IntArray | None:
-    """Return the (N, 2) width and height of each image, None if one does not say."""
+    """Return the (N, 2) width and height of each image, or None if any is missing."""
     sizes = [row.get(_SIZE) for row in images.rows]
     try:
         listed = [[whole_number(size[1]), whole_number(size[0])] for size in sizes if size]

@@ -1,6 +1,6 @@
-"""The MATLAB files of HICO-DET: annotations, results of the official evaluator, labels of images.
+"""The MATLAB files of HICO-DET: annotations, detections for the official evaluator, image labels.
 
-Boxes with the same coordinates and category in one image are one box.
+Boxes of an image with the same coordinates and category are merged.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class AnnoBbox(Format):
 
     Struct arrays ``bbox_test`` and ``bbox_train`` (1 x N): ``filename``, ``size`` (width, height,
     depth) and ``hoi``, a struct array with ``id`` (1-600), ``bboxhuman`` and ``bboxobject`` (struct
-    arrays with x1, x2, y1, y2), ``connection`` (K x 2, human and object box counted from one) and
-    ``invis``. Boxes are counted from one. HOIs marked invisible have no boxes; they are skipped and
-    counted in a note.
+    arrays with x1, x2, y1, y2), ``connection`` (K x 2, one-based indices of the human and object
+    box) and ``invis``. Boxes are one-based. HOIs marked invisible have no boxes; they are skipped,
+    and a note gives their number.
     """
 
     name = "anno-bbox-mat"
@@ -92,7 +92,7 @@ class AnnoBbox(Format):
 
 
 def _plain(value: Any) -> Any:
-    """Turn arrays of structs and cells into lists, boxes into tuples; unwrap single values."""
+    """Convert arrays of structs and cells to lists, and boxes to tuples; unwrap single values."""
     if isinstance(value, dict):
         plain = {key: _plain(part) for key, part in value.items()}
         is_box = plain.keys() >= set(_EDGES)
@@ -115,19 +115,19 @@ def _name(image: dict[str, Any]) -> Any:
 
 
 class HicoDetections(Format):
-    """Read the results for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
+    """Read detections for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-    The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle),
+    The number in the name is that of the object, from one: in COCO order (01 person, 02 bicycle),
     which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT and PViC
-    write. The number of HOI classes in each file shows which.
+    write. The number of HOI classes in each file shows the order.
 
-    Each file has ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
+    Each file holds ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
     (images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2, object x1, y1, x2,
-    y2, score. Boxes are counted from zero (the evaluator adds 1 before it compares them). The files
-    have no image names: images are joined by position. The files have no score of the verb alone.
+    y2, score. Boxes are zero-based (the evaluator adds 1 before comparing them). The files have no
+    image names: images are joined by index. They have no separate verb scores.
 
     A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even
-    of boxes narrower than a pixel.
+    for boxes narrower than a pixel.
     """
 
     name = "hico-detections-mat"
@@ -154,7 +154,7 @@ class HicoDetections(Format):
         table = objects_of_files(folder, amount, vocabulary, options.objects, all_classes=True)
         parts = []
         for number in shapes:
-            # Files are read one at a time: the cell arrays of all 80 together take gigabytes.
+            # Files are read one at a time: the cell arrays of all 80 would take gigabytes.
             cells = read_variable(files[number], "all_boxes")
             classes = np.flatnonzero(vocabulary.class_object == table[number])
             parts.append(_rows(files[number], cells, classes, options.origin_or(0)))
@@ -175,7 +175,7 @@ class HicoDetections(Format):
 
 
 def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
-    """Refuse a folder that lacks the file of an object, or has too many."""
+    """Reject a folder in which an object's file is missing, or with too many files."""
     missing = [f"detections_{n:02d}.mat" for n in range(1, objects + 1) if n not in files]
     if missing:
         raise InputError(
@@ -188,7 +188,7 @@ def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
 
 
 def _shape(path: Path) -> tuple[int, int]:
-    """Return the numbers of classes and images in ``all_boxes`` of one file, without loading it."""
+    """Return the numbers of classes and images in a file's ``all_boxes``, without loading it."""
     found = variables(path).get("all_boxes")
     if found is None or found.kind != "cell" or len(found.shape) != 2:
         problem = "is missing" if found is None else "is not a cell array of classes x images"
@@ -197,7 +197,7 @@ def _shape(path: Path) -> tuple[int, int]:
 
 
 def file_orders(given: str | None) -> dict[str, dict[int, int]]:
-    """Return the object of each file number, in each order in which code bases number files.
+    """Return the object of each file number, in each order that code bases use.
 
     Raises
     ------
@@ -221,14 +221,14 @@ def objects_of_files(
     *,
     all_classes: bool,
 ) -> dict[int, int]:
-    """Map each file to its object, in the numbering that fits the HOI classes in the files.
+    """Map each file to its object, in the numbering that fits the HOI classes of the files.
 
     Parameters
     ----------
     folder : str
         The folder, for messages.
     amount : mapping of int
-        HOI classes in the file of each number.
+        HOI classes in each numbered file.
     vocabulary : Vocabulary
         The data set.
     given : str or None
@@ -238,8 +238,7 @@ def objects_of_files(
 
     Raises
     ------
-    InputError
-        If no numbering fits, or for one in which no code base numbers files.
+    InputError If no numbering fits, or the user allows one that no code base uses.
     """
     file_orders(given)
     orders, fit = file_orders(None), operator.eq if all_classes else operator.le
@@ -264,7 +263,7 @@ def objects_of_files(
 def _rows(
     path: Path, cells: Array, classes: IntArray, origin: int
 ) -> tuple[IntArray, IntArray, Array]:
-    """List the detections of one file: image, HOI class, and (n, 9) boxes and score."""
+    """List the detections of a file: image, HOI class, and (n, 9) boxes and scores."""
     classes_of_file, images = cells.shape
     flat = cells.T.reshape(-1)  # image by image
     count = np.fromiter((len(c) if c.size else 0 for c in flat), dtype=np.int64, count=len(flat))
@@ -289,14 +288,14 @@ def _rows(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImageLabels:
-    """Image-level labels of HICO (``anno.mat``), which the official Known Object setting uses.
+    """The image-level labels of HICO (``anno.mat``), used by the official Known Object setting.
 
     Parameters
     ----------
     names : (M,) str array
         Images.
     positive : (C, M) bool array
-        Whether the image is labelled to show the HOI class.
+        Whether the image is labelled with the HOI class.
     source : str
         The file, for messages.
     """

@@ -1,22 +1,22 @@
-"""Read results of iCAN, TIN, DRG and VCL on HICO-DET: pairs with scores of all classes.
+"""Read the results of iCAN, TIN, DRG and VCL on HICO-DET: pairs with scores for all classes.
 
 A pickle (or JSON) of ``{image number: [[human box, object box, object class, scores, human score,
-object score, ...], ...]}``. The number of an image is that at the end of its file name. Boxes are
-xyxy counted from zero. Object classes count from one in COCO order (1 person, 2 bicycle), as all
-four code bases write them, or in HICO's alphabetical order. There are scores of the 600 HOI classes
-(iCAN, TIN), of which the classes of the object count, or of the 117 verbs (DRG).
+object score, ...], ...]}``. The image number is the one at the end of the file name. Boxes are
+zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2 bicycle), as all
+four code bases write them, or in HICO's alphabetical order. There are scores for the 600 HOI
+classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs (DRG).
 
-VCL writes 0 in place of the scores, and the 600 scores of each of its branches after the six values
-of a pair: human, object, spatial, and human and object together. Its scripts fuse the branches
+VCL writes 0 instead of the scores. After the six values of a pair come the 600 scores of each
+branch: human, object, spatial, and human and object together. VCL's scripts fuse the branches
 before evaluation. This reader uses their default: spatial times the last branch (``spv``), or, for
 models without that branch, spatial times the sum of the first two (``spho``).
 
-The score of a triplet is the score of its class times the scores of both boxes; the score of its
-class is the action score. The best 100 triplets of each image are kept.
+The triplet score is the class score times the scores of both boxes; the class score is the action
+score. The best 100 triplets per image are kept.
 
 The later steps of the code bases are not repeated: rounding boxes to whole pixels and keeping the
-19,999 best of an object (``Generate_HICO_detection``); in TIN, bending box scores by a sigmoid, and
-suppressing pairs by the two binary scores that follow the six values of a pair.
+19,999 best detections of an object (``Generate_HICO_detection``); in TIN, transforming box scores
+with a sigmoid, and suppressing pairs by the two binary scores that follow the six values of a pair.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ from diaghoi.formats.records import RecordTable
 
 _VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
 _PLACE = _VALUES.index("scores")
-# VCL's scripts fuse the four branches that follow: the first times the sum of the others.
+# VCL's scripts fuse these branches: the first times the sum of the others.
 _BRANCHES, _ALL_BRANCHES = {"spv": (8, 9), "spho": (8, 6, 7)}, 10
 _OWN, _OTHER = "coco80", "hico80"
 
 
 class Ican(Format):
-    """Read listed pairs with scores of all classes."""
+    """Read listed pairs with scores for all classes."""
 
     name = "ican"
     title = "pairs with scores of all classes (iCAN, TIN, DRG, VCL)"
@@ -77,7 +77,7 @@ class Ican(Format):
     only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for numbers of images, and a first pair that begins with two boxes."""
+        """Look for image numbers and a first pair that begins with two boxes."""
         value = content.value
         if not content.plain or not isinstance(value, dict) or not all(map(_is_number, value)):
             return None
@@ -88,7 +88,7 @@ class Ican(Format):
         return None if any(box is None for box in boxes) else "predictions"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the pairs, and keep the best triplets of each image."""
+        """Read the pairs and keep the best triplets of each image."""
         rows, pairs = _pairs(content)
         vocabulary, origin = options.vocabulary, options.origin_or(0)
 
@@ -129,7 +129,7 @@ class Ican(Format):
 
 
 def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
-    """Return the pairs of all images, each a list of ``_VALUES`` and further values."""
+    """Return the pairs of all images, each a list of ``_VALUES`` and possibly more values."""
     names = check_names(content.file, [str(int(key)) for key in content.value], "image").tolist()
     lists = list(content.value.values())
     for name, pairs in zip(names, lists, strict=True):
@@ -147,9 +147,9 @@ def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
 
 
 class _PairScores:
-    """Scores of all pairs, image by image, for each HOI class or for each verb.
+    """The scores of all pairs, image by image, per HOI class or per verb.
 
-    The first pair shows which.
+    The first pair decides.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class _PairScores:
     ) -> None:
         classes, verbs = len(vocabulary), len(vocabulary.verbs)
         self.rows, self.pairs, self.vocabulary = rows, pairs, vocabulary
-        with np.errstate(over="ignore"):  # refused with the scores of the triplets
+        with np.errstate(over="ignore"):  # rejected with the triplet scores
             self.both = box_scores[0] * box_scores[1]
         self.width, self.fused = classes, ""
         for first in pairs[:1]:
@@ -182,12 +182,12 @@ class _PairScores:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Note how branches were fused."""
+        """Describe how branches were fused."""
         note = f"{self.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
         return (note,) if self.fused else ()
 
     def clearest(self) -> tuple[IntArray, FloatArray]:
-        """Return the interaction of each pair with the highest score, and that score."""
+        """Return the highest-scoring interaction of each pair, and its score."""
         of_class = self.numbers.of == "class"
         verb = self.vocabulary.class_verb if of_class else np.arange(self.width)
         real = np.flatnonzero(verb != self.vocabulary.no_interaction)
@@ -200,7 +200,7 @@ class _PairScores:
         return column, score
 
     def by_verb(self, label: IntArray) -> Iterator[tuple[Array, Array]]:
-        """Yield the (pairs, V) scores of the triplets and of the actions of each image."""
+        """Yield the (pairs, V) triplet scores and action scores of each image."""
         for image, some, action in self._by_image():
             if self.numbers.of == "class":
                 hoi = self.vocabulary.class_of[label[some]]
@@ -233,7 +233,7 @@ class _PairScores:
 
 
 def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
-    """Fuse the branches of VCL; None for a pair that does not have them."""
+    """Fuse the branches of VCL; None for a pair without them."""
     if len(pair) < _ALL_BRANCHES or _numbers(pair[_PLACE], 1) is None:
         return None
     parts = [_numbers(pair[place], classes) for place in _BRANCHES[name]]
@@ -247,12 +247,12 @@ def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
 def _categories(
     table: RecordTable, scores: _PairScores, given: str | None
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the category of the object of each pair, and a note if not in COCO's order.
+    """Return the object category of each pair, and a note if the order is not COCO's.
 
-    COCO's order, which the known code bases write, counts unless the interactions with the highest
-    scores contradict it. Each of the 600 HOI classes names its object, and a detector scores the
-    classes of the object it sees highest; most of the 117 verbs go with a few objects only. The
-    number of people says little, since people are the objects of few pairs.
+    COCO's order, which the known code bases write, is assumed unless the highest-scoring
+    interactions contradict it. Each of the 600 HOI classes determines its object, and a detector
+    gives the highest scores to classes of the detected object; most of the 117 verbs go with only a
+    few objects. The number of people is weak evidence, because few pairs have a person as object.
     """
     numbers, orders = table.integers(), file_orders(given)
     chosen, notes = (given, ()) if given else _order(table.rows.file, numbers, scores, orders)
@@ -268,10 +268,10 @@ def _categories(
 def _order(
     file: str, numbers: IntArray, scores: _PairScores, orders: dict[str, dict[int, int]]
 ) -> tuple[str, tuple[str, ...]]:
-    """Choose the order that the clearest interactions show."""
+    """Choose the order that fits the clearest interactions."""
     clearest, score = scores.clearest()
     labels = {name: translated(numbers, order) for name, order in orders.items()}
-    # A pair shows nothing if both orders have the same object, or no score is above zero.
+    # A pair is no evidence if both orders give the same object, or no score is above zero.
     telling = (labels[_OWN] != labels[_OTHER]) & (score > 0)
     count = int(telling.sum())
     best = np.flatnonzero(telling)[most_confident(score[telling], count)]
@@ -282,7 +282,7 @@ def _order(
     own, other = shares
     if other <= own * DOUBTFUL:
         return _OWN, ()
-    # A class names its object: then every pair is evidence. Verbs are shared by objects.
+    # A class determines its object: then every pair is evidence. Objects share verbs.
     certain = scores.numbers.of == "class" and own == 0 and other == 1
     fewer = 1 - own >= CLEAR * (1 - other)
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
@@ -301,7 +301,7 @@ def _order(
 
 
 def _is_number(key: Any) -> bool:
-    """Whether a key is a whole number, also of NumPy, or as JSON writes it."""
+    """Check whether a key is a whole number: of Python or NumPy, or as written in JSON."""
     if isinstance(key, str):
         return key.isascii() and key.isdigit() and len(key) <= len(str(EXACT))
     if isinstance(key, bool) or not isinstance(key, int | np.integer):
@@ -314,7 +314,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _numbers(value: Any, width: int) -> FloatArray | None:
-    """Convert a number, or an array or a list of numbers, to (width,); None for anything else."""
+    """Convert a number, or an array or list of numbers, to (width,); None for anything else."""
     if isinstance(value, np.ndarray):
         rows = rows_of_numbers(value.reshape(1, -1), width)
     else:

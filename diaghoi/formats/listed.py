@@ -1,6 +1,6 @@
-"""Images with a list of boxes, and triplets that refer to them by index.
+"""Images with a list of boxes, and triplets that refer to the boxes by index.
 
-The formats differ in keys and numbering.
+The formats differ in their keys and numbering.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FROM_ZERO = TripletNumbers("verb", 0)
 
 @dataclass(frozen=True, kw_only=True)
 class ListLayout:
-    """Names and numbers of values in a format; the defaults are CDN's.
+    """The keys and numbering of a format; the defaults are CDN's.
 
     Parameters
     ----------
@@ -41,19 +41,18 @@ class ListLayout:
     verb : str
         Key of the verb of a triplet.
     scored : bool
-        Whether triplets have a ``score``, and may have an ``action_score``. Triplets with nothing
-        but their three numbers come from a detector without scores.
+        Whether triplets have a ``score``, and may have an ``action_score``. Triplets with only
+        their three numbers come from a detector without scores.
     objects : str
         Object numbering.
     numbers : TripletNumbers
-        Usual meaning of the numbers of triplets.
+        Usual numbering of triplets.
     labelled : bool
-        Whether boxes have a category; otherwise they take the categories of the triplets that use
-        them.
+        Whether boxes have a category; otherwise they take the categories of their triplets.
     verbs : tuple of int or None
-        The verb of the vocabulary for each verb of the format; None if they are the same.
+        The vocabulary's verb for each verb of the format; None if both are the same.
     box_arrays, triplet_arrays : mapping of str or None
-        Where the lists were made of arrays: what messages call each column of the two.
+        Names of the columns in messages if the two lists were created from arrays.
     """
 
     name: str
@@ -74,31 +73,30 @@ def read_listed(
 ) -> Scenes:
     """Read images with listed boxes.
 
-    Boxes stay as listed. A box without a category becomes one row per category of the triplets that
-    use it. A pair is one row per distinct (subject, object) of an image, in the order of first use;
-    triplets keep their stored order.
+    Boxes stay as listed. A box without a category becomes one row per category of its triplets. A
+    pair is one row per distinct (subject, object) of an image, in the order of first use; triplets
+    keep their stored order.
 
     Parameters
     ----------
     content : Content
-        A list of one dict per image.
+        A list with one dict per image.
     layout : ListLayout
-        Names and numbers of the format.
+        Keys and numbering of the format.
     options : Options
         The user's options.
     keep : bool
-        Whether the lists of the content are needed again; otherwise they are freed during the
+        Whether the lists in the content are needed again; otherwise they are freed during
         conversion.
 
     Returns
     -------
-    Scenes
-        With scores if the layout has them.
+    Scenes The scenes, with scores if the layout has them.
 
     Raises
     ------
-    InputError
-        If anything in the file cannot be used; the message names image, field and value.
+    InputError If the file has anything that cannot be used; the message names image, field and
+    value.
     """
     images, vocabulary = Images.of(content, content.value, layout.name), options.vocabulary
     boxes = images.table(layout.boxes, layout.box_arrays)
@@ -138,7 +136,7 @@ def read_listed(
         label = numbering.positions(boxes.rows, labels, "category_id", unknown=alone)
         notes += numbering.notes
         options.shown["objects"] = numbering.name
-    # The extra label makes a missing object (-1) look up an unknown category.
+    # With the extra label, a missing object (-1) looks up an unknown category.
     category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
     if layout.verbs is not None:
         known = np.array(layout.verbs, dtype=np.int64)
@@ -154,7 +152,7 @@ def read_listed(
             of_format=layout.numbers,
             numbering=numbering,
         )
-    # Most formats use each box as listed, without a copy of the whole table.
+    # Most formats use boxes as listed, which saves a copy of the whole table.
     rows: IntArray | slice = slice(None)
     if not layout.labelled:
         rows, label, human, objects = _label_boxes(label, human, objects, category, vocabulary)
@@ -162,7 +160,7 @@ def read_listed(
     box_score = None
     some, total = boxes.holding("score"), len(boxes.rows)
     if 0 < some < total:
-        # MUREN's code writes them to the boxes from the 65th on.
+        # MUREN's code writes scores from the 65th box on.
         notes += (
             f"{content.file}: only {some:,} of {total:,} boxes have a score, so none counts as the "
             "score of a box",
@@ -193,7 +191,7 @@ def read_listed(
 
 
 def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
-    """Tell whether triplets come from a detector without scores, with three numbers only."""
+    """Check whether triplets have only three numbers, from a detector without scores."""
     first = next(iter(triplets), None)
     plain = isinstance(first, dict) and first.keys() == {"subject_id", "object_id", layout.verb}
     return plain and not triplets.has("score")
@@ -202,10 +200,10 @@ def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
 def _label_boxes(
     label: IntArray, human: IntArray, objects: IntArray, category: IntArray, vocabulary: Vocabulary
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Label boxes by the triplets that use them.
+    """Label boxes with the categories of their triplets.
 
-    Returns the row in the file and the label of each new box, and the new boxes of each triplet. A
-    box that several categories use is several boxes, one that no triplet uses has no label.
+    Returns the row in the file and label of each new box, and the new boxes of each triplet. A box
+    that several categories use becomes several boxes; an unused box has no label.
     """
     kinds = np.int64(len(vocabulary.objects) + 1)
     unused = np.setdiff1d(np.arange(len(label)), np.concatenate([human, objects]))

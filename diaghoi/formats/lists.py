@@ -1,7 +1,7 @@
-"""Read lists of boxes, and of triplets that refer to them by index, in one dict per image.
+"""Read lists of boxes, and of triplets that refer to the boxes by index, in one dict per image.
 
 CDN, QPIC, GEN-VLKT, PPDM, HOIDet and the published diagnosis code share this layout
-(:mod:`diaghoi.formats.listed`), in pickles or JSON. Boxes are xyxy counted from zero.
+(:mod:`diaghoi.formats.listed`), in pickles or JSON. Boxes are zero-based xyxy.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 class _Lists(Format):
     """Read lists of boxes and triplets; ``layouts`` are the layouts of the ``kinds``.
 
-    The lists are ``kept`` if numbers show the data set, because they are read again.
+    The lists are ``kept`` if numbers show the data set, because they are then read again.
     """
 
     layouts: tuple[ListLayout, ...]
@@ -71,7 +71,7 @@ class TripletLists(_Lists):
     ``filename``; ``annotations`` or ``predictions``, a list of ``{bbox, category_id}`` (and
     optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list of ``{subject_id,
     object_id, category_id}``, for predictions with ``score`` and optionally ``action_score``.
-    Objects are numbered as COCO-80 with person 0, verbs from 0.
+    Objects are numbered as in COCO-80 with person 0, verbs from 0.
     """
 
     name = "triplet-lists"
@@ -92,10 +92,10 @@ class GenVlkt(_Lists):
     """Read the results of GEN-VLKT, HOICLIP, SL-HOI and GroupHOI: boxes have no categories.
 
     ``filename``, ``predictions`` (``{bbox}``) and ``hoi_prediction`` (``{subject_id, object_id,
-    category_id, score}``), where ``category_id`` is the HOI class, from 0 in the official order:
-    subjects are people, and the category of an object is that of the class. The code bases write
-    ``{"preds": [...], "gts": [...]}`` as the text that Python prints, in a JSON string; annotations
-    have categories (COCO-80), and the HOI class as ``category_id`` of a triplet, too, and are
+    category_id, score}``), where ``category_id`` is the HOI class, from 0 in official order:
+    subjects are people, and objects have the category of the class. The code bases write
+    ``{"preds": [...], "gts": [...]}`` in Python notation within a JSON string. Their annotations
+    have box categories (COCO-80), also use the HOI class as ``category_id`` of triplets, and are
     read as :class:`TripletLists`.
     """
 
@@ -115,21 +115,21 @@ class GenVlkt(_Lists):
 
 
 class _CocoLists(_Lists):
-    """Tell HOI-A from HICO-DET in lists that do not name their data set.
+    """Distinguish HOI-A from HICO-DET in lists that do not name their data set.
 
-    PPDM's layout is that of both. HOI-A, and HOI-W after it, count objects from 1 to 11 and verbs
-    from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, and so could use these numbers
-    too. The combinations tell the data sets apart: only few are HOI classes of both.
+    Both use PPDM's layout. HOI-A, and HOI-W after it, number objects from 1 to 11 and verbs from 1
+    to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these numbers, too.
+    Combinations distinguish the data sets: only a few are HOI classes of both.
     """
 
     kept = True
 
     def dataset(self, content: Content) -> str | None:
-        """Name the data set of the first image, or HOI-A if the file clearly belongs to it."""
+        """Return the data set of the first image, or HOI-A if the file clearly belongs to it."""
         return content.benchmark or (_HOI_A if self._shares(content).is_hoi_a else None)
 
     def doubts(self, content: Content) -> Doubts:
-        """Name both data sets unless the file clearly fits one, or explain why it fits neither."""
+        """Return both data sets unless the file clearly fits one; say why if it fits neither."""
         shares, scored = self._shares(content), self.layouts[0].scored
         told = (
             f"{percent(shares.hoi_a)} of the {'best ' if scored else ''}triplets are its HOI "
@@ -157,8 +157,8 @@ class Ppdm(_CocoLists):
     """Read the results of PPDM and GGNet, for HICO-DET, HOI-A and HOI-W.
 
     ``file_name``, ``predictions`` (``{bbox, category_id}``) and ``hoi_prediction`` (``{subject_id,
-    object_id, category_id, score}``). Objects carry COCO's own ids (1-90 with gaps, person 1),
-    verbs count from 1, as in :class:`CdnJson`.
+    object_id, category_id, score}``). Objects have COCO's own ids (1-90 with gaps, person 1), and
+    verbs are numbered from 1, as in :class:`CdnJson`.
     """
 
     name = "ppdm"
@@ -173,10 +173,10 @@ class CdnJson(_CocoLists):
     """Read the annotations of CDN, QPIC and others: ``test_hico.json``.
 
     ``file_name``, ``annotations`` (``{bbox, category_id}``) and ``hoi_annotation`` (``{subject_id,
-    object_id, category_id, hoi_category_id}``). Objects carry COCO's own ids (1-90 with gaps,
-    person 1), verbs count from 1. ``img_id`` and ``hoi_category_id`` are not needed.
-    ``test_hoia.json`` of HOI-A, and the files of HOI-W, are the same with numbers of their own,
-    also as strings. :mod:`diaghoi.formats.v_coco` describes V-COCO.
+    object_id, category_id, hoi_category_id}``). Objects have COCO's own ids (1-90 with gaps, person
+    1), and verbs are numbered from 1. ``img_id`` and ``hoi_category_id`` are not needed.
+    ``test_hoia.json`` of HOI-A and the files of HOI-W have the same layout, with their own numbers,
+    which may be strings. :mod:`diaghoi.formats.v_coco` describes V-COCO.
     """
 
     name = "cdn-json"
@@ -187,17 +187,17 @@ class CdnJson(_CocoLists):
     layouts = (replace(_ANNOTATED, **_COCO),)
 
     def dataset(self, content: Content) -> str | None:
-        """Name V-COCO where names or missing objects show it."""
+        """Return V-COCO if image names or missing objects show it."""
         return "v-coco" if is_v_coco(content) else super().dataset(content)
 
     def doubts(self, content: Content) -> Doubts:
-        """Return the evidence that annotations belong to none of the three data sets."""
+        """Return the evidence that the annotations belong to none of the three data sets."""
         if is_v_coco(content):
             return Doubts(misfit=misfit(content))
         return super().doubts(content)
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the lists; for V-COCO, add the agents of actions."""
+        """Read the lists; for V-COCO, add the agent roles of actions."""
         if options.vocabulary.name == "v-coco":
             return read_qpic(content, options)
         layout = self.layouts[0]
@@ -207,7 +207,7 @@ class CdnJson(_CocoLists):
 
 
 class _Shares(NamedTuple):
-    """Return the share of the best triplets that fit each data set, and whether they suffice."""
+    """Return the share of the best triplets that fit each data set, and whether this suffices."""
 
     hoi_a: float
     hico_det: float
@@ -223,7 +223,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Count the HOI classes in a file; if it cannot be HOI-A, all count for HICO-DET."""
+    """Count the HOI classes in a file; if it cannot be HOI-A, all are counted for HICO-DET."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico
@@ -233,7 +233,7 @@ def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
         label, verb = boxes.integers("category_id"), triplets.integers("category_id")
         index = triplets.integers("object_id")
         score = triplets.scores("score", optional=True) if layout.scored else None
-    except InputError:  # the reader says what is wrong
+    except InputError:  # the reader reports what is wrong
         return hico
     own, other, image = hoi_a(), hico_det(), triplets.rows.image
     fits = (
@@ -265,12 +265,11 @@ _LISTS = ("boxes", *_COLUMNS.values())
 
 
 class HoiDet(Format):
-    """Read the results of HOIDet: lists of boxes, and columns of triplets that count them.
+    """Read the results of HOIDet: lists of boxes, and columns of triplets with box indices.
 
     ``image_id`` (the number at the end of the file name), ``boxes``, and the columns ``h_idx``,
-    ``o_idx`` (positions in ``boxes``), ``hoi_score`` and ``hoi_class`` (0-599 in the official
-    order). Boxes have no category: subjects are people, and the category of an object is that of
-    the class.
+    ``o_idx`` (indices in ``boxes``), ``hoi_score`` and ``hoi_class`` (0-599 in official order).
+    Boxes have no category: subjects are people, and objects have the category of the class.
     """
 
     name = "hoidet"
@@ -305,14 +304,14 @@ class HoiDet(Format):
 
 
 def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the pickle of :class:`TripletLists`, with plain lists and numbers.
+    """Write a pickle of :class:`TripletLists` with plain lists and numbers.
 
     Parameters
     ----------
     path : path
-        The file; it appears complete or not at all.
+        The file, which is written completely or not at all.
     scenes : Scenes
-        Annotations if triplets have no score, else predictions. The format cannot store pairs
+        Annotations if triplets have no scores, otherwise predictions. The format cannot store pairs
         without a triplet, image sizes and ignored people.
 
     Raises
@@ -343,6 +342,6 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
 
 
 def _dicts(**columns: np.ndarray | None) -> list[dict[str, Any]]:
-    """Turn columns into one dict per row, of plain numbers and lists."""
+    """Convert columns to one dict per row, with plain numbers and lists."""
     values = {key: column.tolist() for key, column in columns.items() if column is not None}
     return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]

@@ -1,4 +1,4 @@
-"""Prediction files on this machine, or anywhere that fsspec can read."""
+"""Prediction files on this machine or at any address that fsspec can read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHUNK = 1 << 20
 
 
 def is_remote(path: str) -> bool:
-    """Tell whether a path is an fsspec address, like ``s3://bucket/file.npz``."""
+    """Check whether a path is an fsspec address, like ``s3://bucket/file.npz``."""
     return "://" in path
 
 
@@ -27,7 +27,7 @@ def below(folder: str, name: str) -> str:
 
 
 def exists(path: str) -> bool:
-    """Whether a file or a folder of files exists.
+    """Check whether a file or a folder of files exists.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def exists(path: str) -> bool:
 
 
 def matching(pattern: str) -> list[str]:
-    """List the files that a pattern like ``shards/*.npz`` names, here or at an address.
+    """List the files that match a pattern like ``shards/*.npz``, local or at an address.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def matching(pattern: str) -> list[str]:
         If fsspec is missing, or cannot reach the address.
     """
     if not is_remote(pattern):
-        # Path.glob raises errors of its own for some patterns, which depend on Python's version.
+        # What Path.glob raises for some patterns depends on Python's version.
         return [pattern] if Path(pattern).exists() else sorted(glob(pattern))  # noqa: PTH207
     with _reaching(pattern) as (system, inner):
         return [system.unstrip_protocol(name) for name in sorted(system.glob(inner))]
@@ -62,9 +62,9 @@ def matching(pattern: str) -> list[str]:
 
 @contextmanager
 def fetched(path: str) -> Iterator[Path]:
-    """Give a file on this machine; a remote file is copied for the duration of the block.
+    """Provide a local file; a remote file is copied for the duration of the block.
 
-    Errors in the block name the remote file, not its copy.
+    Errors within the block name the remote file, not its copy.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def stamp(path: str) -> str:
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))
     return "|".join(
-        # The time of writing can be set back, but not that of the change.
+        # The modification time can be set back, but the change time cannot.
         f"{file.name} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
         for file in _files(Path(path))
         for status in [file.stat()]
@@ -98,7 +98,7 @@ def stamp(path: str) -> str:
 
 
 def content_hash(path: str) -> str:
-    """Hash the content of a file, or of the files of a folder with their names (SHA-256)."""
+    """Hash the content of a file, or the files of a folder with their names (SHA-256)."""
     digest = hashlib.sha256()
     with fetched(path) as local:
         for file in _files(local):
@@ -116,7 +116,7 @@ def _files(path: Path) -> list[Path]:
 
 @contextmanager
 def _reaching(path: str) -> Iterator[tuple[Any, str]]:
-    """Give the file system of a remote path, and the path within it.
+    """Return the file system of a remote path, and the path within it.
 
     Each service raises its own kinds of errors; all become :class:`InputError`.
     """

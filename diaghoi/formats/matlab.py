@@ -1,12 +1,12 @@
 """Read MATLAB files of level 5 (``save -v7`` and ``-v6``) without trusting their contents.
 
 SciPy's reader uses a damaged data type as an index into its tables, and recurses into nested cells
-until the stack overflows: either crashes the interpreter. Here every length is checked against the
-data. Numbers, text, cells and structs are read; objects, functions and sparse matrices are not.
+until the stack overflows; both crash the interpreter. This reader checks every length against the
+data. It reads numbers, text, cells and structs, but no objects, functions or sparse matrices.
 
-A file is a header of 128 bytes and one element per variable, most of them compressed. An element
-starts with its type and length, and a matrix consists of elements: flags with the class,
-dimensions, name, and then its numbers, letters, cells or fields.
+A file has a header of 128 bytes and one element per variable, usually compressed. An element starts
+with its type and length. A matrix consists of elements: flags with the class, dimensions, name, and
+then its numbers, letters, cells or fields.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _CLASSES = {
     15: "uint64", 16: "function", 17: "opaque",
 }  # fmt: skip
 _NUMBERS = range(6, 16)
-# Types and lengths of flags, two dimensions, and an empty name.
+# Types and lengths of the flags, two dimensions, and an empty name.
 _PLAIN = (6, 8, 5, 8, 1, 0)
 _COMPLEX = 0x0800
 _STORED = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
 _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-# Bytes that hold the class, the dimensions and the name of a variable.
+# Number of bytes that hold a variable's class, dimensions and name.
 _HEAD = 4096
 _DEEPEST = 32
-# Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size, and
+# Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size. It
 # is unpacked in steps, so that a larger one is noticed before it fills the memory.
 _INFLATED, _TIMES, _STEP = 1 << 28, 100, 1 << 20
 _MOST_EMPTY = 1 << 20
@@ -54,7 +54,7 @@ _MOST_EMPTY = 1 << 20
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a file.
+    """A variable in a file.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Variable:
 
 
 def variables(path: str | os.PathLike[str]) -> dict[str, Variable]:
-    """List the variables of a file by name, without reading them.
+    """List the variables of a file by name without reading them.
 
     Raises
     ------
@@ -104,8 +104,7 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
 
     Raises
     ------
-    InputError
-        If the file is damaged, or the variable has a class that is not supported.
+    InputError If the file is damaged, or the class of the variable is not supported.
     """
     with _opened(path) as (stream, order):
         for variable in _listed(stream, order):
@@ -117,7 +116,7 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, str]]:
-    """Open a file behind its header, with the order of its bytes; errors become an InputError."""
+    """Open a file after its header, with its byte order; errors become an InputError."""
     try:
         with ordinary(path).open("rb") as stream:
             mark = stream.read(_HEADER)[-2:]
@@ -134,7 +133,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
-    """Iterate over the elements of a file."""
+    """Yield the elements of a file."""
     end = stream.seek(0, os.SEEK_END)
     place = _HEADER
     while place < end:
@@ -150,7 +149,7 @@ def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
 
 
 def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearray:
-    """Return the element that starts here uncompressed, or its beginning."""
+    """Return the element that starts here, uncompressed, or only its beginning."""
     kind, length = struct.unpack(f"{order}II", stream.read(8))
     if kind == _MATRIX:
         return struct.pack(f"{order}II", kind, length) + stream.read(min(length, limit or length))
@@ -170,7 +169,7 @@ def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearr
 
 
 class _Element:
-    """A matrix and its elements, read from front to back."""
+    """A matrix and its elements, which are read in order."""
 
     def __init__(self, data: bytes | bytearray, order: str) -> None:
         self.data, self.order, self.at, self.depth = memoryview(data), order, 0, 0
@@ -181,13 +180,13 @@ class _Element:
             raise ValueError(f"an element of type {kind} where a matrix is needed")
 
     def variable(self, place: int) -> Variable:
-        """Return name, class and shape of a variable."""
+        """Return the name, class and shape of a variable."""
         self.at = 8
         kind, shape, name = self._beginning()
         return Variable(name, shape, _CLASSES.get(kind & 0xFF, "unknown"), place)
 
     def _next(self, wanted: int | None = None) -> tuple[int, memoryview]:
-        """Return type and data of the next element, which must have a type if one is wanted."""
+        """Return the type and data of the next element, which must have the wanted type, if any."""
         kind, length = self.words.unpack_from(self.data, self.at)
         if kind >> 16:  # a small element: up to four bytes of data within the tag
             kind, length, place, end = kind & 0xFFFF, kind >> 16, self.at + 4, self.at + 8
@@ -207,7 +206,7 @@ class _Element:
         return str(self._next(_INT8)[1], "latin-1")
 
     def _beginning(self) -> tuple[int, tuple[int, ...], str]:
-        """Read flags, dimensions and name of a matrix."""
+        """Read the flags, dimensions and name of a matrix."""
         kind, _ = self.words.unpack_from(self._next(_FLAGS)[1])
         if kind & 0xFF == 17:  # an opaque object has no dimensions
             return kind, (), ""
@@ -243,7 +242,7 @@ class _Element:
         return values
 
     def _values(self, flags: int, shape: tuple[int, ...], size: int) -> Any:
-        """Read the values of a matrix of some class and shape from some bytes."""
+        """Read the values of a matrix from bytes, given its class and shape."""
         kind, count = flags & 0xFF, math.prod(shape)
         if kind in _NUMBERS:
             numbers = self._numbers(count)
@@ -267,7 +266,8 @@ class _Element:
     def _plain(self) -> Array | None:
         """Read a 2-D numeric matrix without a name at once; None for any other.
 
-        The published annotations hold millions of these, so this fast path saves most of the time.
+        The published annotations contain millions of these, so this fast path saves most of the
+        time.
         """
         at, size = self.at, len(self.data)
         words = self.plain.unpack_from(self.data, at)

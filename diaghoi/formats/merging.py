@@ -1,4 +1,4 @@
-"""Merge the triplets and the listed pairs of a detector."""
+"""Merge a detector's triplets and listed pairs."""
 
 from __future__ import annotations
 
@@ -16,33 +16,32 @@ UNSCORED = (
 )
 
 
-# The pair file of the same detector contains nearly all pairs of its triplets.
+# A detector's pair file contains nearly all pairs of its triplets.
 _USUAL = 0.5
-# Number of pairs of triplets from which an empty intersection means another detector.
+# Number of triplet pairs from which an empty intersection means another detector.
 _MANY = 20
 # Images that are merged at a time.
 _IMAGES = 1000
 
 
 def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
-    """Join the triplets and the listed pairs of a detector.
+    """Join a detector's triplets and listed pairs.
 
-    Boxes that are equal to the last bit (same image, label and coordinates) become one box. In each
+    Boxes that are identical bit by bit (same image, label and coordinates) are merged. In each
     image the listed pairs come first, in stored order and with their scores, followed by the pairs
-    that only triplets mention, with score NaN. Two listed pairs of the same boxes stay two;
-    triplets refer to the first. Images are joined by name, or by position if neither file has
-    names; an image in only one of the files is kept. If labels do not count (V-COCO, whose triplets
-    do not name the object), boxes are equal if image and coordinates are.
+    that only triplets use, with score NaN. Two listed pairs of the same boxes remain separate;
+    triplets refer to the first. Images are joined by name, or by index if neither file has names;
+    images in only one of the files are kept. If labels do not matter (V-COCO, whose triplets do not
+    name the object), boxes are equal if their image and coordinates are.
 
-    Pairs without scores take the highest action score of all triplets with the same two boxes, 0 if
-    there are none.
+    Pairs without scores take the highest action score of all triplets with the same two boxes, or 0
+    if there are none.
 
-    The images of ``triplets`` come first, then the images that only ``pairs`` has.
+    The images of ``triplets`` come first, followed by those only in ``pairs``.
 
     Raises
     ------
-    InputError
-        If the images cannot be joined, or the triplets have listed pairs already.
+    InputError If the images cannot be joined, or the triplets already have listed pairs.
     """
     if triplets.pair_score is not None:
         raise InputError(
@@ -55,7 +54,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
             raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
         notes += (f"{pairs.source}: {UNSCORED}",)
     parts: list[BoolArray] = []
-    # Some images at a time, because the boxes of a whole file are sorted several times over.
+    # In groups of images, because boxes are sorted several times.
     merged = Scenes.concatenate(
         _merged(
             triplets.between(first, first + _IMAGES), pairs.between(first, first + _IMAGES), parts
@@ -80,9 +79,9 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
 
 def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
-    """Join both in some images; add to ``inside`` which pairs of the triplets are listed."""
+    """Join both for some images; append to ``inside`` which triplet pairs are listed."""
     scenes, box = _joined_boxes(triplets, pairs)
-    # One key for both boxes; object rows are shifted by 1, because -1 means no object.
+    # One key for both boxes; object rows are shifted by 1 because -1 means no object.
     base = np.int64(len(scenes.box_image) + 1)
 
     def keys(number: IntArray, human: IntArray, object_box: IntArray) -> IntArray:
@@ -92,8 +91,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # Row of each mentioned pair in the table of all listed pairs (the first of equal ones),
-    # followed by all other pairs, `extra`, each once.
+    # Row of each used pair in the table of all listed pairs (the first of equal ones), followed by
+    # all other pairs, `extra`, each once.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
     extra, row = first[new] - len(listed), first.copy()
@@ -113,7 +112,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
         pair_human=chosen // base,
         pair_object=chosen % base - 1,
         pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
-        # The type of references stays if it can count all pairs, to save memory.
+        # To save memory, the type of references is kept if it can hold all pairs.
         triplet_pair=place[row].astype(np.result_type(triplets.triplet_pair.dtype, np.int32))[
             triplets.triplet_pair
         ],
@@ -121,9 +120,9 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
 
 
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
-    """Score listed pairs, each a number for its boxes, from the triplets with these boxes.
+    """Score listed pairs, each identified by a number, from the triplets with their boxes.
 
-    ``row`` is the row of each pair of the triplets among the listed ones, or beyond them.
+    ``row`` is the row of each triplet pair among the listed ones, or past their end.
     """
     scores = triplets.triplet_action_score
     best = np.full(max(len(listed), int(row.max(initial=-1)) + 1), -np.inf)
@@ -134,7 +133,7 @@ def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
 
 
 def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
-    """Give ``triplets`` the boxes of both, and the new row of each old box."""
+    """Add all boxes of both to ``triplets``, and return the new row of each old box."""
     image = np.concatenate([triplets.box_image, pairs.box_image])
     order = np.argsort(image, kind="stable")
     image = image[order]
@@ -144,8 +143,8 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     first, number = distinct_boxes(image, np.zeros_like(label) if nameless else label, xyxy)
     labels = label[first]
     if nameless:
-        # The first known category of the parts of a box: NumPy keeps the last of several
-        # assignments, hence the reversed order.
+        # The first known category of a merged box: NumPy keeps the last of several assignments,
+        # hence the reversed order.
         labels = np.full(len(first), -1, dtype=label.dtype)
         known = np.flatnonzero(label >= 0)[::-1]
         labels[number[known]] = label[known]

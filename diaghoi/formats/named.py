@@ -1,6 +1,6 @@
-"""Files that name objects and verbs, with a score for each: HoiTransformer, AgentHOI, DA-HOI.
+"""Files that name objects and verbs, with a score for both: HoiTransformer, AgentHOI, DA-HOI.
 
-Each is a list of one dict per image, in a pickle or JSON. Names have spaces or underscores.
+Each is a list with one dict per image, in a pickle or JSON. Names have spaces or underscores.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from diaghoi.formats.records import Images, RecordTable
 
 
 def places(names: Iterable[str]) -> dict[str, int]:
-    """Return the position of each name, written with spaces."""
+    """Return the index of each name, written with spaces."""
     return {spaced(name): place for place, name in enumerate(names)}
 
 
 def spaced(name: Any) -> str:
-    """Write a name with spaces; anything but a string is the empty name."""
+    """Write a name with spaces; return the empty name for anything but a string."""
     return name.strip().replace("_", " ") if isinstance(name, str) else ""
 
 
@@ -38,9 +38,8 @@ class HoiTransformer(Format):
 
     In a pickle or JSON, or one JSON object a line: ``image_id`` (the file name) and ``hoi_list``,
     of ``{h_box, o_box, h_cls, o_cls, i_cls, o_name, i_name}``. The three ``*_cls`` are scores:
-    ``i_cls`` scores the verb, and the product of all three scores the triplet. Names of objects
-    show HOI-A; boxes are xyxy counted from zero. Other keys are not needed. Each triplet is a pair
-    of its own.
+    ``i_cls`` scores the verb, and the product of all three scores the triplet. Object names show
+    HOI-A; boxes are zero-based xyxy. Other keys are not needed. Each triplet is its own pair.
     """
 
     name = "hoi-transformer"
@@ -75,12 +74,11 @@ class HoiTransformer(Format):
 
 
 def positions(table: RecordTable, key: str, known: Sequence[str]) -> IntArray:
-    """Return the position of each name of a column in the vocabulary.
+    """Return the vocabulary index of each name in a column.
 
     Raises
     ------
-    InputError
-        If the vocabulary does not have a name.
+    InputError If a name is not in the vocabulary.
     """
     position = places(known)
     names = [row.get(key) if isinstance(row, dict) else row for row in table]
@@ -107,20 +105,20 @@ _BOX_POWER = 0.3
 class AgentHoi(Format):
     """Read the results of AgentHOI, a language model and a grounding model.
 
-    ``filename`` and, with one entry per pair, ``Object Category``, ``Object Logits``,
-    ``Interaction Class`` and ``IC Logits`` (a list of names of verbs for each pair, and a score for
-    each), and ``Box``: ``{humanBox, objBox}``, of five numbers each, xyxy counted from zero and the
-    score. For SWIG-HOI, each pair has one verb and one score instead of lists, and ``img_id``
-    numbers the image. The logits are probabilities: the lowest of the tokens of the word.
+    ``filename`` and, with one entry per pair, ``Object Category``, ``Object Logits``, ``Interaction
+    Class`` and ``IC Logits`` (lists of each pair's verb names and their scores), and ``Box``:
+    ``{humanBox, objBox}``, each with five numbers, zero-based xyxy and the score. For SWIG-HOI,
+    each pair has one verb and one score instead of lists, and ``img_id`` is the image number. The
+    logits are probabilities: the lowest among the word's tokens.
 
-    Scores follow its evaluator with default options. A triplet scores ``sigmoid(m)
-    sigmoid(b)^0.3``, on SWIG-HOI ``m b^0.3``, with the mean ``m`` of the scores of object and verb
-    and the product ``b`` of the scores of the boxes. The action score is the score of the verb.
+    Scores follow AgentHOI's evaluator with default options. The triplet score is ``sigmoid(m)
+    sigmoid(b)^0.3``, on SWIG-HOI ``m b^0.3``, where ``m`` is the mean of the object and verb scores
+    and ``b`` the product of the box scores. The action score is the verb score.
 
-    Its evaluator also gives a lower score to every other class of the object of each pair and, on
-    HICO-DET, removes overlapping boxes. This reader does neither: it reads only what is listed.
-    Like there, a pair without a box or a verb is left out, and so are names that the data set does
-    not have.
+    The evaluator also gives lower scores to all other classes of each pair's object and, on
+    HICO-DET, removes overlapping boxes. This reader does neither: it reads only what the file
+    lists. As in the evaluator, pairs without a box or verb and names that are not in the data set
+    are omitted.
     """
 
     name = "agent-hoi"
@@ -157,14 +155,14 @@ class AgentHoi(Format):
 
 
 def _with_all_lists(image: dict[str, Any]) -> dict[str, Any]:
-    """Complete the lists of an image that has no boxes, or pairs without verbs at the end."""
+    """Complete the lists of an image without boxes, or whose last pairs have no verbs."""
     boxes: Any = image.get(_BOXES)
     things: Any = image.get(_OBJECT)
     verbs: Any = image.get(_VERBS)
-    # An image that could not be opened has no boxes, and not all of the lists.
+    # An image that could not be opened has no boxes, and some lists are missing.
     if is_list(boxes) and not len(boxes):
         return {key: [] for key in _COLUMNS}
-    # SWIG-HOI's evaluator takes a list that ends early as pairs without a verb.
+    # SWIG-HOI's evaluator treats missing entries at the end of a list as pairs without a verb.
     if is_list(things) and is_list(verbs) and all(isinstance(verb, str) for verb in verbs):
         return image | {_VERBS: [*verbs, *[[]] * (len(things) - len(verbs))]}
     return image
@@ -173,7 +171,7 @@ def _with_all_lists(image: dict[str, Any]) -> dict[str, Any]:
 def _triplets(
     pairs: RecordTable, vocabulary: Vocabulary, size: int
 ) -> tuple[RecordTable, tuple[str, ...]]:
-    """List the verbs of all pairs as triplets, with notes on omissions."""
+    """Return the verbs of all pairs as triplets, with notes on omissions."""
     rows, objects, verbs = pairs.rows, places(vocabulary.objects), places(vocabulary.verbs)
     triplets: list[dict[str, Any]] = []
     pair_of: list[int] = []
@@ -220,7 +218,7 @@ def _triplets(
 
 
 def _boxes(rows: Rows, number: int, boxes: Any) -> dict[str, Any] | None:
-    """Return both boxes of a pair and their scores; None if one was not found."""
+    """Return both boxes of a pair and their scores; None if a box was not found."""
     row: dict[str, Any] = {}
     for key, score in ((_HUMAN_BOX, _HUMAN_SCORE), (_OBJECT_BOX, _THING_SCORE)):
         box: Any = boxes.get(key) if isinstance(boxes, dict) else None
@@ -240,19 +238,19 @@ _LENGTHS = "width", "height"
 
 
 class DaHoi(Format):
-    """Read the results of DA-HOI, a language model that scores the verbs of detected pairs.
+    """Read the results of DA-HOI, a language model that scores verbs for detected pairs.
 
     Saved by ``torch.save``: ``img_id`` (the number at the end of the file name), and lists with one
-    entry per pair: ``pred_object_names``; ``bboxes``, the human box and the object box as eight
-    fractions of the width and height of the image (xyxy); ``max_scores``, of the person, the object
-    and the interaction of both; ``merge_potential_list``, phrases such as ``riding a bicycle``, one
-    for each class of the object; and ``merge_pred_logits``, two or more (1, phrases) arrays. The
-    score of a verb is the mean of the first and the last array. The score of a triplet is its
-    product with ``max_scores``, each to the power of 1.3.
+    entry per pair: ``pred_object_names``; ``bboxes``, the human and object boxes as eight fractions
+    of the image width and height (xyxy); ``max_scores`` for the person, the object and their
+    interaction; ``merge_potential_list``, phrases such as ``riding a bicycle``, one for each HOI
+    class of the object; and ``merge_pred_logits``, two or more (1, phrases) arrays. The verb score
+    is the mean of the first and last array. The triplet score is the product of the verb score and
+    ``max_scores``, each to the power of 1.3.
 
-    The code base keeps no sizes of images. Sizes are read from ``width`` and ``height`` of each
-    dict, the keys of its annotations. Without sizes boxes stay fractions until they are joined to
-    annotations that hold sizes (:mod:`diaghoi.data.boxes`).
+    The code base does not store image sizes. They are read from ``width`` and ``height`` of each
+    dict, the keys in the code base's annotations. Without sizes, boxes remain fractions until they
+    are joined to annotations with sizes (:mod:`diaghoi.data.boxes`).
     """
 
     name = "da-hoi"
@@ -274,7 +272,7 @@ class DaHoi(Format):
             xyxy = xyxy * np.tile(sizes, 4)[pairs.rows.image]
         of_pairs = pairs.vectors(_SCORES, 3, "is not three numbers: human, object, interaction")
         pair, hoi, of_verb, raised = _scored_phrases(content, pairs, words)
-        # The code base raises the score of a verb in its own precision, and keeps float32.
+        # The code base raises the verb score to its power in its own precision, and stores float32.
         with np.errstate(all="ignore"):
             powers = of_pairs[pair] ** _POWER
             score = raised * powers[:, 1] * powers[:, 0] * powers[:, 2]
@@ -290,7 +288,7 @@ class DaHoi(Format):
 
 
 def _sizes(images: Images) -> IntArray | None:
-    """(N, 2) width and height of the images; None if the file has none at all."""
+    """(N, 2) width and height of each image; None if the file has no sizes."""
     table = images.single("size", images.rows)
     if not any(map(table.has, _LENGTHS)):
         return None
@@ -300,7 +298,7 @@ def _sizes(images: Images) -> IntArray | None:
 def _scored_phrases(
     content: Content, pairs: RecordTable, vocabulary: Vocabulary
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return the pair and the HOI class of each phrase, its score, and that raised."""
+    """Return the pair and HOI class of each phrase, and its score before and after raising."""
     class_of_phrase, objects = _phrases(vocabulary), list(map(spaced, vocabulary.objects))
     hoi: list[int] = []
     count, scores, raised = [], [np.zeros(0)], [np.zeros(0)]
@@ -333,7 +331,7 @@ def _scored_phrases(
 
 
 def _phrases(vocabulary: Vocabulary) -> dict[str, int]:
-    """HOI class of each phrase, with every way to add ``ing`` to a verb."""
+    """Map each phrase to its HOI class, with every way of adding ``ing`` to a verb."""
     classes = {}
     pairs = zip(vocabulary.class_verb.tolist(), vocabulary.class_object.tolist(), strict=True)
     for place, (verb, thing) in enumerate(pairs):

@@ -1,14 +1,14 @@
-"""Interpret numbers in files: how objects, verbs and HOI classes are numbered, and from where.
+"""Interpret the numbers in files: how objects, verbs and HOI classes are numbered.
 
-Labels of boxes are evidence of numbering of objects: a person is 0 in COCO-80, 1 in COCO's own ids
-and 49 in HICO's alphabetical order, and a label that one numbering lacks may be an object in
-another with the same person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have a
-numbering of their own, which some code bases count from another first number.
+Box labels are evidence of the object numbering: a person is 0 in COCO-80, 1 in COCO's own ids and
+49 in HICO's alphabetical order. A label that is missing in one numbering may be an object in
+another with the same person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have
+their own numbering, which some code bases shift to another first number.
 
-The number of a triplet is a verb or an HOI class, counted from zero or from one: code bases write
-either into the same key. Under the right reading nearly every confident triplet is an HOI class of
-the data set, under a wrong one few are, because only 600 of the 9,360 combinations of object and
-verb are classes of HICO-DET.
+A triplet's number is a verb or an HOI class, from zero or from one: code bases write any of these
+into the same key. Under the right reading, nearly all confident triplets are HOI classes of the
+data set; under a wrong one few are, because only 600 of the 9,360 combinations of object and verb
+are HICO-DET classes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.checks import Rows
 
 # Number of different triplets that clearly contradict a format, number of triplets that cast doubt
-# on it, and the share of predictions that are examined.
+# on it, and share of the predictions that is examined.
 FEW, ENOUGH, BEST = 5, 20, 0.1
-# Another reading wins if this share of the triplets are classes under it, and this many times the
-# share under the reading of the format; a smaller multiple casts doubt.
+# Another reading wins if this share of the triplets are classes under it, and if that is this many
+# times the share under the format's reading; a smaller multiple casts doubt.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
-# More than this share of the triplets in a file of a known data set are classes of it (99 % in
-# HOI-A, all in the others). In files of another data set up to three quarters happen to be.
+# In a file of a known data set, more than this share of the triplets are classes of it (99 % in
+# HOI-A, all in the others). In files of another data set, up to three quarters may be by chance.
 GENUINE = 0.95
 
 
@@ -56,7 +56,7 @@ class TripletNumbers(NamedTuple):
 
     @classmethod
     def of_verbs(cls, numbers: tuple[int, ...]) -> TripletNumbers:
-        """Return the reading in which verbs have these numbers."""
+        """Return the reading in which verbs have the given numbers."""
         first = numbers[0]
         follow = first in (0, 1) and numbers == tuple(range(first, first + len(numbers)))
         return cls("verb", first, None if follow else numbers)
@@ -70,18 +70,18 @@ class TripletNumbers(NamedTuple):
 
     @property
     def option(self) -> str:
-        """The option that asks for it."""
+        """The option that requests this reading."""
         if self.listed is None:
             return f"--read {'verbs' if self.of == 'verb' else 'classes'}={self.origin}"
         return f"{'numbers' if self.of == 'verb' else 'classes'} in the description"
 
     def numbers(self, vocabulary: Vocabulary) -> Sequence[int]:
-        """Return the number of each verb or HOI class."""
+        """Return the file's number of each verb or HOI class."""
         count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
         return self.listed or range(self.origin, self.origin + count)
 
     def places(self, numbers: IntArray, vocabulary: Vocabulary) -> IntArray:
-        """Return the verb or HOI class, counted from zero, of each number; -1 for none."""
+        """Return the zero-based verb or HOI class of each number; -1 for none."""
         known = self.numbers(vocabulary)
         if isinstance(known, range):
             inside = (numbers >= known.start) & (numbers < known.stop)
@@ -89,13 +89,13 @@ class TripletNumbers(NamedTuple):
         return translated(numbers, {n: place for place, n in enumerate(known) if n >= 0})
 
     def holds(self, numbers: IntArray, vocabulary: Vocabulary) -> bool:
-        """Tell whether there are numbers, and all of them exist under this reading."""
+        """Check whether there are numbers, and all of them exist under this reading."""
         return bool(len(numbers) and (self.places(numbers, vocabulary) >= 0).all())
 
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
         """Return the HOI class of each triplet under this reading; -1 for none.
 
-        ``labels`` are the categories of the objects, (T,), -1 if the file does not say.
+        ``labels`` are the object categories, (T,), -1 if unknown.
         """
         place = self.places(numbers, vocabulary)
         inside = place >= 0
@@ -121,31 +121,30 @@ def read_triplets(
     of_format: TripletNumbers,
     numbering: Numbering,
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
-    """Return object category and verb, (T,) each, of triplets, and notes on the reading.
+    """Return the object categories and verbs of triplets, (T,) each, and notes on the reading.
 
-    A file that counts objects from another first number than its data set counts verbs from there,
-    too, if it can.
+    A file that numbers objects from another first number than its data set also numbers verbs from
+    there, if possible.
 
     Parameters
     ----------
     rows, column
         The triplets, and the column of their numbers, for messages.
     numbers, labels : (T,) int array
-        Number of each triplet, and the category of its object; -1 if the file does not say.
+        Number and object category of each triplet; -1 if the category is unknown.
     score : (T,) float64 array or None
-        Ranking scores; only the best predictions are evidence.
+        Ranking scores; only the best predictions are used as evidence.
     options : Options
-        The user's options, which record how the numbers were read.
+        The user's options, in which it is recorded how the numbers were read.
     of_format : TripletNumbers
-        The reading of the format; its verbs do not count if the data set has conventions.
+        The reading of the format; its verbs are not used if the data set has conventions.
     numbering : Numbering
         Numbering of the objects.
 
     Raises
     ------
-    InputError
-        If the data set does not have a verb or class, or the triplets contradict the format without
-        showing another reading clearly.
+    InputError If a verb or class is not in the data set, or if the triplets contradict the format
+    without clearly showing another reading.
     """
     vocabulary, usual, predictions = options.vocabulary, of_format, numbering.predictions
     triplets = _Triplets(rows, numbers, labels, score, options, column)
@@ -158,7 +157,7 @@ def read_triplets(
             usual = shifted if shifted.holds(numbers, vocabulary) else usual
     holds = usual.holds(numbers, vocabulary)
     more: _Readings = ()
-    # A description counts for more than which combinations are predicted.
+    # A description is stronger evidence than the predicted combinations.
     stated = options.states(predictions=predictions) or (conventions is not None and holds)
     given = _allowed(options.verbs, options.classes) or ((usual,) if stated else ())
     if not given and usual.of == "class":
@@ -183,10 +182,10 @@ def hoi_classes(
     *,
     first: int = 0,
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Return HOI classes counted from zero, and notes, for files that have no other numbers.
+    """Return zero-based HOI classes, and notes, for files without other numbers.
 
-    Parameters and errors are those of :func:`read_triplets`; ``first`` is the number that the
-    format gives the first class. The classes of the data set must name the object.
+    Parameters and errors are those of :func:`read_triplets`; ``first`` is the format's number of
+    the first class. The data set's classes must determine the object.
     """
     check_objects(rows.file, options.vocabulary)
     triplets = _Triplets(rows, numbers, np.full_like(numbers, -1), score, options, column)
@@ -195,14 +194,14 @@ def hoi_classes(
 
 
 def _allowed(verbs: int | None, classes: int | None) -> _Readings:
-    """Return the readings that the options of the user leave; empty for all."""
+    """Return the readings that the user's options allow; empty for all."""
     found = () if verbs is None else (TripletNumbers("verb", verbs),)
     return found if classes is None else (*found, TripletNumbers("class", classes))
 
 
 @dataclass(frozen=True, eq=False)
 class _Triplets:
-    """The triplets of a file, as in :func:`read_triplets`."""
+    """The triplets of a file; attributes as in :func:`read_triplets`."""
 
     rows: Rows
     numbers: IntArray
@@ -216,8 +215,8 @@ class _Triplets:
     ) -> tuple[TripletNumbers, IntArray, tuple[str, ...]]:
         """Return the numbering of triplets, their verbs or HOI classes, and notes.
 
-        ``given`` holds the readings that the user allows, empty for all, and ``more`` further ones
-        than ``READINGS``.
+        ``given`` holds the readings that the user allows, empty for all, and ``more`` those in
+        addition to ``READINGS``.
         """
         reading, why = self._find(fixed, given, more)
         self.options.shown["triplets"] = str(reading)
@@ -239,7 +238,7 @@ class _Triplets:
     def _find(
         self, fixed: TripletNumbers, given: _Readings, more: _Readings
     ) -> tuple[TripletNumbers, str]:
-        """Choose the reading of the format, or another with a note if the file contradicts it."""
+        """Choose the format's reading, or another one with a note if the file contradicts it."""
         vocabulary, numbers = self.options.vocabulary, self.numbers
         if len(given) == 1:
             if given[0].of == "verb" or given[0].listed is None:
@@ -250,14 +249,14 @@ class _Triplets:
         likely, labels = numbers[best], self.labels[best]
         shares: dict[TripletNumbers, float] = {}
         for reading in given or (*READINGS, *more):
-            # Without categories every number is a verb of something.
+            # Without categories, every number is a verb of some object.
             if reading.of == "class" or fixed.of == "verb":
                 fits = reading.classes(likely, labels, vocabulary) >= 0
                 shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            # Readings under which all numbers exist, and no fewer are classes. One extra number is
-            # as likely an error; the objects of several numbers show classes.
+            # Readings under which all numbers exist, and no fewer triplets are classes. A single
+            # extra number could be an error; the objects of several numbers show classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [
@@ -272,9 +271,9 @@ class _Triplets:
                 return other, f"as {fixed} some do not exist"
         other = max(shares, key=lambda reading: shares[reading])
         share, order = shares[other], np.lexsort((likely, labels))
-        # The same triplet over and over is no more evidence than once.
+        # Repeats of a triplet are no further evidence.
         kinds = (first_of_run(likely[order]) | first_of_run(labels[order])).sum()
-        # Ties go to the format.
+        # The format wins ties.
         if share <= own * DOUBTFUL or kinds < FEW:
             return fixed, ""
         if share >= LEAST and share >= own * CLEAR:
@@ -322,7 +321,7 @@ class _Triplets:
 
 
 def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
-    """Choose the rows, of ``count``, that are evidence: the best, or all without scores."""
+    """Choose the rows, out of ``count``, that are evidence: the best, or all without scores."""
     if score is None or count <= ENOUGH:
         return slice(None)
     kept = max(ENOUGH, int(BEST * count))
@@ -330,7 +329,7 @@ def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
 
 
 def translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:
-    """Return the place of each number in a table; -1 for numbers that are not in it."""
+    """Return the table index of each number; -1 for numbers that are not in the table."""
     known = np.array(sorted(table), dtype=np.int64)
     place = np.array([table[number] for number in known.tolist()], dtype=np.int64)
     row = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
@@ -346,10 +345,10 @@ _Tables = Mapping[str, Mapping[int, int]]
 
 
 def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
-    """Return the possible object numberings of files of a data set, each ``{number: position}``.
+    """Return the possible object numberings of a data set's files, each as ``{number: index}``.
 
-    A data set with conventions has its own numbering, under its name, and numberings from 0 and
-    from 1: ``NAME-0``, ``NAME-1``.
+    A data set with conventions has its own numbering, under its name, and ones that start from 0
+    and from 1: ``NAME-0``, ``NAME-1``.
     """
     conventions = vocabulary.conventions
     if conventions is None:
@@ -364,7 +363,7 @@ def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
 
 
 def numbers_of_files(scenes: Scenes) -> Scenes:
-    """Return scenes with the numbering and box layout of the files of the data set, for writers.
+    """Return scenes with the numbering and box layout of the data set's files, for writers.
 
     The labels are unchanged if the data set has no conventions of its own.
     """
@@ -385,7 +384,7 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
 
 
 class Numbering(NamedTuple):
-    """Numbering of the object categories in a file.
+    """The numbering of object categories in a file.
 
     Parameters
     ----------
@@ -394,10 +393,10 @@ class Numbering(NamedTuple):
     vocabulary : Vocabulary
         The data set.
     predictions : bool
-        Whether the file holds predictions, whose numbers the data set may state.
+        Whether the file holds predictions, for which the data set may define numbers.
     notes : tuple of str
-        Evidence in the boxes for a numbering other than that of the format; empty if the format or
-        the user decided.
+        Evidence in the boxes for a numbering other than the format's; empty if the format or user
+        decided.
     """
 
     name: str
@@ -409,14 +408,14 @@ class Numbering(NamedTuple):
     def usual(
         cls, options: Options, name: str = "coco80", *, predictions: bool = True
     ) -> Numbering:
-        """Return the numbering of the user, of the data set, or of the format, ``name``."""
+        """Return the numbering given by the user, the data set or the format, in this order."""
         words = options.vocabulary
         own = name if words.conventions is None else words.name
         return cls(options.objects or own, words, predictions)
 
     @property
     def found(self) -> bool:
-        """Whether it was found from the boxes: other files of the detector share it."""
+        """Whether it was inferred from the boxes: other files of the detector share it."""
         return bool(self.notes)
 
     @property
@@ -432,10 +431,10 @@ class Numbering(NamedTuple):
     def positions(
         self, rows: Rows, labels: IntArray, column: str, *, unknown: bool = False
     ) -> IntArray:
-        """Return the categories, (R,), that the file numbers so as positions in the vocabulary.
+        """Return the categories, (R,), of the file's numbers as indices in the vocabulary.
 
-        If ``unknown``, -1 is kept, for an unknown category; any other number that the numbering
-        does not have is an ``InputError`` about the ``rows`` and their ``column``.
+        If ``unknown``, -1 is kept for an unknown category; any other number that is not in the
+        numbering is an ``InputError`` about the ``rows`` and their ``column``.
         """
         words, tables = self.vocabulary, self.tables
         table = tables[self.name]
@@ -462,7 +461,7 @@ class Numbering(NamedTuple):
 
 
 def check_numbering(given: str, known: Collection[str]) -> None:
-    """Refuse the name of an object numbering that is not known, with an ``InputError``."""
+    """Raise an ``InputError`` if the name of an object numbering is unknown."""
     if given not in known:
         raise InputError(
             f"--read objects: unknown numbering {given!r:.40}; known: {', '.join(known)}"
@@ -478,21 +477,22 @@ def find_numbering(
     fixed: str | None = None,
     predictions: bool = True,
 ) -> Numbering:
-    """Determine how a file numbers the object categories.
+    """Determine how a file numbers object categories.
 
-    The user's numbering comes first, then the numbering that the labels show, then that of the
-    format: labels are evidence, a format is only a convention. Among the numberings in which the
-    common label of all human boxes is a person, the labels show the first that contains them all,
-    or else the first. A single label that may mean "no object" shows nothing. In a data set with
-    conventions the format does not count. If some subjects are not people, the labels show the only
-    numbering that contains them all, provided that most subjects are people in it.
+    The user's numbering has priority, followed by the one that the labels show, and that of the
+    format: labels are evidence, whereas a format is only a convention. Among the numberings in
+    which the common label of all human boxes is a person, the labels show the first one that
+    contains all labels, or else the first. One label that may mean "no object" is no evidence. In a
+    data set with conventions, the format is not considered. If some subjects are not people, the
+    labels show the only numbering that contains all labels, provided that most subjects are people
+    in it.
 
     Parameters
     ----------
     file : str
         The file, for messages.
     labels, human : (B,), (R,) int array
-        Labels of all boxes, -1 for an unknown category; rows of the human boxes of pairs.
+        Labels of all boxes, -1 for an unknown category, and rows of the pairs' human boxes.
     options : Options
         The user's options, with the data set.
     fixed : str, optional
@@ -547,22 +547,22 @@ def _number(table: Mapping[int, int], sought: int) -> int:
 
 
 def _with_person(tables: _Tables, number: int, vocabulary: Vocabulary) -> list[str]:
-    """Names of the numberings in which a number is a person."""
+    """Return the names of the numberings in which a number is a person."""
     return [name for name, table in tables.items() if table.get(number) == vocabulary.person]
 
 
 def _having(labels: IntArray, names: Iterable[str], tables: _Tables) -> list[str]:
-    """Names of the numberings that have all labels."""
+    """Return the names of the numberings that contain all labels."""
     return [name for name in names if not _absent(labels, tables[name]).any()]
 
 
 def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
-    """Mark the labels that a numbering does not have; -1 is an unknown category in all."""
+    """Return a mask of labels that a numbering lacks; -1 is an unknown category in all."""
     return ~np.isin(labels, [-1, *table])
 
 
 def check_objects(file: str, vocabulary: Vocabulary) -> None:
-    """Refuse a data set whose HOI classes do not name the object, for formats that need it."""
+    """Reject a data set whose HOI classes do not determine the object, for formats that need it."""
     if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "

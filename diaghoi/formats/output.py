@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ import numpy as np
 from diaghoi.data.arrays import IntArray, runs
 from diaghoi.exceptions import InputError
 
-# Names of temporary files, and the age in seconds from which one is taken as abandoned.
+# Pattern of temporary file names, and age in seconds from which such a file counts as abandoned.
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}(\.\w+)?")
 ABANDONED = 60.0
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path that is renamed to ``path`` when the block succeeds.
+    """Provide a temporary path that is renamed to ``path`` if the block succeeds.
 
-    The temporary file is in the same folder, so that the rename is one step of the file system. If
-    the block fails, the temporary file is removed, and an existing file at ``path`` is unchanged.
+    The temporary file is in the same folder, so that renaming is atomic. If the block fails, the
+    temporary file is removed, and an existing file at ``path`` is unchanged.
 
     Parameters
     ----------
     path : path
-        The finished file. A symbolic link is kept, and its target is replaced.
+        The finished file. Symbolic links are kept, and their targets are replaced.
 
     Yields
     ------
     pathlib.Path
-        Where to write. It has the suffix of ``path``.
+        Where to write. The temporary file has the suffix of ``path``.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         temporary.replace(target)
     except OSError as error:
-        # NumPy reports how much it could not write, without the reason.
+        # NumPy reports how much it could not write, but not the reason.
         reason = error.strerror or f"{error} (is the disk full?)"
         raise InputError(f"{target}: cannot be written: {reason}; give another path") from error
     finally:
@@ -69,24 +69,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_pickle(path: str | os.PathLike[str], images: list[dict[str, Any]]) -> None:
-    """Write a pickle of one dict per image; the file appears complete or not at all."""
+    """Write a pickle of one dict per image, completely or not at all."""
     with replacing(path) as temporary, temporary.open("wb") as stream:
         pickle.dump(images, stream, protocol=4)
 
 
 def rows_of_images(image: IntArray, count: int) -> list[slice]:
-    """Find the rows of each of ``count`` images in a table that is sorted by image."""
+    """Return the rows of each of ``count`` images in a table sorted by image."""
     start, length = runs(image, np.arange(count))
     return list(map(slice, start.tolist(), (start + length).tolist()))
 
 
 def check_link(path: Path) -> None:
-    """Refuse a symbolic link that leads back to itself, which would be replaced by the output.
+    """Reject a symbolic link that leads back to itself; the output would replace it.
 
     Raises
     ------
-    InputError
-        Also if a folder of the path is such a link.
+    InputError If the path, or a folder in it, is such a link.
     """
     try:
         path.stat()
@@ -99,14 +98,14 @@ def check_link(path: Path) -> None:
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:
-    """Remove the temporary files of runs that were killed.
+    """Remove temporary files of killed runs.
 
-    Files changed within the last minute stay: another run may be writing them.
+    Files changed within the last minute are kept, because another run may be writing them.
 
     Parameters
     ----------
     paths : iterable of pathlib.Path
-        Candidates of any kind; only files made by :func:`replacing` are removed.
+        Candidates of any kind; only files created by :func:`replacing` are removed.
     """
     latest = time.time() - ABANDONED
     for path in paths:
@@ -114,11 +113,11 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
             if LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < latest:
                 path.unlink(missing_ok=True)
         except OSError:
-            continue  # already gone, or not ours to remove: harmless either way
+            continue  # already gone, or no permission: harmless in both cases
 
 
 def leftovers_of(path: Path) -> Iterator[Path]:
-    """Find the temporary files of one target, from this run or another."""
+    """Return the temporary files of a target, from this run or others."""
     target = _pointed_to(path)
     name = re.compile(
         re.escape(f".{target.stem}.") + "[0-9a-f]{8}" + re.escape(target.suffix), re.ASCII
@@ -127,17 +126,17 @@ def leftovers_of(path: Path) -> Iterator[Path]:
 
 
 def _pointed_to(path: Path) -> Path:
-    """Follow a link: renaming a file onto it would replace the link instead of its target."""
+    """Follow a link, because renaming a file onto it would replace the link, not its target."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-# First characters of formulas. Some spreadsheets accept full-width characters, too; others skip
+# The first characters of formulas. Some spreadsheets accept full-width characters, too; others skip
 # leading line breaks.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def harmless(text: str) -> str:
-    """Prefix an apostrophe to text that a spreadsheet would interpret as a formula."""
+    """Prefix text that a spreadsheet would interpret as a formula with an apostrophe."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

@@ -2,16 +2,16 @@
 
 ``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
 ``fingerprint`` a hash of its names and classes, ``notes`` the notes, and ``top`` the number of
-triplets per image that a reader kept (0: all). Every other array is the column of that name.
-Nothing is compressed, so that a file is read as fast as it is copied. Coordinates and scores are
-float64, other numbers as small as they fit; pairs and triplets refer to rows of the box and pair
-table of the whole file. ``box_ignored`` exists if people can be ignored (V-COCO annotations);
-``box_label`` may be -1 for V-COCO, whose files do not name the category, and ``pair_object`` is -1
-without an object.
+triplets per image kept by the reader (0: all). Every other array is a column under its name.
+Nothing is compressed, so that files are read as fast as they are copied. Coordinates and scores are
+float64, other numbers have the smallest type that fits; pairs and triplets refer to rows in the box
+and pair tables of the whole file. ``box_ignored`` is present if people can be ignored (V-COCO
+annotations); ``box_label`` may be -1 for V-COCO, whose files do not name the category, and
+``pair_object`` is -1 without an object.
 
-A file may be larger than memory: its tables are scanned once for the rows of each image, and then
-read in blocks. A folder of ``000001.npz``, ``000002.npz`` and so on, each a complete file with the
-next images, is what :class:`diaghoi.PredictionWriter` leaves if its run is killed.
+Files may be larger than memory: tables are scanned once for the rows of each image, and then read
+in blocks. A folder of ``000001.npz``, ``000002.npz`` and so on, each a complete file with the next
+images, remains when a run of :class:`diaghoi.PredictionWriter` is killed.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _NEEDED = (
         if column.name in COLUMNS and column.default is MISSING
     ),
 )
-# The column of each table that refers to the rows of the previous table, or to the images.
+# The column of each table that refers to rows of the previous table, or to images.
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 _WIDTHS = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}
 _KINDS = {"names": "U", "box_ignored": "b", "score": "f", "xyxy": "f"}
 _WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
-# Rows per step of the scan for the first rows of each image.
+# Rows per step of the scan for each image's first rows.
 _ROWS = 1 << 17
 _AGAIN = "convert the original file again"
 
@@ -69,7 +69,7 @@ class _Own(Format):
             return None
         if "triplet_score" in arrays:
             return "predictions"
-        # A file of pairs without scores has pairs and no triplets.
+        # A file of pairs without scores has no triplets.
         triplets, pairs = (
             arrays[name].rows() if name in arrays else None
             for name in ("triplet_pair", "pair_human")
@@ -107,7 +107,7 @@ def _part(path: Path) -> Content:
 
 
 def part_name(number: int) -> str:
-    """Return the file name of a part, counted from 1."""
+    """Return the file name of a part; parts are numbered from 1."""
     return f"{number:06}.npz"
 
 
@@ -124,12 +124,11 @@ def in_order(folder: Path) -> list[Path]:
 
 
 def joined(parts: Sequence[Scenes]) -> Scenes:
-    """Join predictions in memory; at least one.
+    """Join one or more predictions in memory.
 
     Raises
     ------
-    InputError
-        If some parts have a column that others, which have rows in its table, do not.
+    InputError If some parts have a column that others with rows in its table lack.
     """
     alike = list(parts)
     for name in COLUMNS:
@@ -149,13 +148,12 @@ def joined(parts: Sequence[Scenes]) -> Scenes:
 
 
 def stored_scenes(content: Content, options: Options) -> StoredScenes:
-    """Open the scenes in the arrays of an ``.npz`` file, as :func:`arrays_of` gives them.
+    """Open the scenes in the arrays of an ``.npz`` file, as :func:`arrays_of` returns them.
 
     Raises
     ------
-    InputError
-        If a column is missing or of the wrong shape or data set. Values are checked as they are
-        read.
+    InputError If a column is missing, has the wrong shape or belongs to another data set. Values
+    are checked when they are read.
     """
     file, arrays, vocabulary = content.file, content.value, options.vocabulary
 
@@ -179,8 +177,8 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         problem = f"was written when {dataset!r:.40} had other objects, verbs or classes"
         raise refused("fingerprint", problem)
     for name, column in columns.items():
-        # A column without dimensions counts as empty here. The check of its own shape refuses it,
-        # before the check of dependent columns.
+        # A column without dimensions is treated as empty here. The check of its own shape rejects
+        # it before dependent columns are checked.
         table, _, last = name.partition("_")
         length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]
         shape = (length, *_WIDTHS.get(name, ()))
@@ -216,20 +214,20 @@ def _whole(value: Array) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StoredScenes(SceneSource):
-    """Scenes whose rows stay in a file until they are read.
+    """Scenes whose rows remain in the file until they are read.
 
     Parameters
     ----------
     vocabulary, names, top, source, notes
-        As of :class:`~diaghoi.data.scenes.SceneSource`.
+        As in :class:`~diaghoi.data.scenes.SceneSource`.
     columns : mapping of StoredArray
-        The columns of the file, with valid shapes and kinds.
+        The columns of the file, with checked shapes and kinds.
     origin : {0, 1}
-        Whether boxes are counted from zero or one.
+        Whether boxes are zero-based or one-based.
     order : (N,) int array
-        The place of each image in the file; -1 for an image that is not in it and empty.
+        Index of each image in the file; -1 for an empty image that is not in it.
     first_rows : dict of (images of the file + 1,) int array
-        First row of each image in each table of the file, kept for all orders once known.
+        First row of each image in each table of the file, kept for all orders once computed.
     """
 
     columns: Mapping[str, StoredArray]
@@ -247,21 +245,20 @@ class StoredScenes(SceneSource):
 
         Raises
         ------
-        InputError
-            If the rows of a table are not in the order of the images, or refer to no image.
+        InputError If a table's rows are not in the order of the images, or refer to no image.
         """
         places = self._places.items()
         return {table: np.append(0, np.cumsum(stop - first)) for table, (first, stop) in places}
 
     @cached_property
     def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
-        """Return the first and the end row, (N,) each, of each image in each table of the file."""
+        """Return the first row and end row, (N,) each, of each image in each table of the file."""
         if not self.first_rows:
             rows: dict[str, IntArray] = {"image": np.arange(self.columns["names"].shape[0] + 1)}
             for table, owner in zip(_TABLES, ("image", *_TABLES), strict=False):
                 rows[table] = self._first_rows(table, rows[owner], owner)
             self.first_rows.update(rows)
-        # An empty image, -1, has no rows: from 0 to 0.
+        # An empty image (-1) has no rows: from 0 to 0.
         return {
             table: (np.append(first[:-1], 0)[self.order], np.append(first[1:], 0)[self.order])
             for table, first in self.first_rows.items()
@@ -281,7 +278,7 @@ class StoredScenes(SceneSource):
             runs[table] = _runs(starts[table], ends)
             names = self.names[first:stop].tolist()
             where[table] = Rows(self.source, names, table, ends - starts[table])
-        # The images of the rows are known already, so box_image need not be read.
+        # The image of each row is already known, so box_image is not read.
         columns: dict[str, Any] = {
             name: column.runs(runs["image" if name in OF_IMAGES else name.split("_")[0]])
             for name, column in self.columns.items()
@@ -293,13 +290,13 @@ class StoredScenes(SceneSource):
             rows[in_file] = columns[name]
             columns[name] = rows
         # V-COCO has a row for every class of every pair, 16 million in the test set, so these
-        # columns keep their small types.
+        # columns keep their compact types.
         lean = () if self.vocabulary.agents is None else ("triplet_pair", "triplet_verb")
         for name in columns.keys() - set(lean):
             kind = _WIDE[columns[name].dtype.kind]
             columns[name] = columns[name].astype(kind, copy=False)
         self._check(columns, where, starts["box"])
-        # Convert rows of the file to rows of these scenes.
+        # Convert file rows to rows of these scenes.
         box, pair = (
             _of_rows(starts[table] - where[table].start, where[owner].count)
             for table, owner in (("box", "pair"), ("pair", "triplet"))
@@ -325,16 +322,16 @@ class StoredScenes(SceneSource):
         return self.arranged(chosen, self.names[chosen]).load()
 
     def with_names(self, names: StrArray) -> StoredScenes:
-        """Rename the images; where there are more names, empty images follow."""
+        """Rename the images; if there are more names, append empty images."""
         empty = np.full(max(len(names) - len(self), 0), -1)
         return replace(self, names=names, order=np.append(self.order, empty))
 
     def arranged(self, images: IntArray, names: StrArray) -> StoredScenes:
-        """Bring all images to another order under new names; -1 gives an empty image."""
+        """Reorder all images under new names; -1 stands for an empty image."""
         return replace(self, names=names, order=np.append(self.order, -1)[images])
 
     def load(self) -> Scenes:
-        """Return all images; they stay in memory for the next time."""
+        """Return all images; they are kept in memory for the next call."""
         return self._loaded
 
     @cached_property
@@ -342,7 +339,7 @@ class StoredScenes(SceneSource):
         return self.between(0, len(self))
 
     def _first_rows(self, table: str, bounds: IntArray, owner: str) -> IntArray:
-        """First row of each image in a table that refers to one with these ``bounds``."""
+        """Return each image's first row in a table that refers to one with these ``bounds``."""
         name = _TABLES[table]
         column = self.columns[name]
         total, last = column.shape[0], 0
@@ -351,7 +348,7 @@ class StoredScenes(SceneSource):
         for first in range(0, total, _ROWS):
             reference = column.rows(first, min(first + _ROWS, total)).astype(np.int64, copy=False)
             check_range(rows, reference, int(bounds[-1]), name, owner, first=first)
-            # These rows belong to few images, so the search stays within their bounds.
+            # These rows belong to few images, so the search is limited to their bounds.
             low, high = np.searchsorted(bounds, [reference.min(), reference.max()], side="right")
             image = low - 1 + np.searchsorted(bounds[low:high], reference, side="right")
             unordered = np.append(last, image[:-1]) > image
@@ -361,7 +358,7 @@ class StoredScenes(SceneSource):
         return np.append(0, np.cumsum(count))
 
     def _check(self, columns: dict[str, Any], where: dict[str, Rows], first: IntArray) -> None:
-        """Check the values of some images, whose rows of the box table begin at ``first``."""
+        """Check the values of some images, whose rows in the box table begin at ``first``."""
         words, (box, pair, triplet) = self.vocabulary, (where[table] for table in _TABLES)
         columns["box_xyxy"] = check_boxes(
             box, columns["box_xyxy"], "box_xyxy", origin=self.origin, least=-1.0
@@ -385,7 +382,7 @@ class StoredScenes(SceneSource):
         if "triplet_filled" in columns:
             sets, what = 1 << len(words.verbs), "set of classes"
             check_range(triplet, columns["triplet_filled"], sets, "triplet_filled", what)
-        # NaN marks boxes and pairs without a score in the original file.
+        # NaN stands for boxes and pairs without a score in the original file.
         for name in ("triplet_score", "triplet_action_score", "box_score", "pair_score"):
             table = where[name.split("_")[0]]
             if name in columns and table is triplet:
@@ -396,13 +393,13 @@ class StoredScenes(SceneSource):
 
 
 def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int = 0) -> None:
-    """Refuse marked rows of a table; the mark begins at row ``first``."""
+    """Reject the table rows in a mask, which begins at row ``first``."""
     if bad.any():
         raise rows.error(first + int(np.argmax(bad)), name, problem)
 
 
 def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
-    """Join consecutive rows of the file to runs: first row, and the row after the last."""
+    """Join consecutive file rows to runs: the first row, and the row after the last."""
     some = stop > start
     start, stop = start[some], stop[some]
     first = np.append(True, start[1:] != stop[:-1])[: len(start)]
@@ -411,7 +408,7 @@ def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
 
 
 def _of_rows(of_images: IntArray, count: IntArray) -> IntArray:
-    """Give each row the value of its image, or a single value if all are equal."""
+    """Return the value of each row's image, or one value if all are equal."""
     of_images = of_images[count > 0]
     if (of_images == of_images[:1]).all():
         return of_images[:1]
@@ -419,9 +416,9 @@ def _of_rows(of_images: IntArray, count: IntArray) -> IntArray:
 
 
 def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the package's columnar ``.npz``, which loads in milliseconds.
+    """Write the package's own columnar ``.npz``, which loads in milliseconds.
 
-    The file appears complete or not at all.
+    The file is written completely or not at all.
 
     Raises
     ------
@@ -433,7 +430,7 @@ def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
 
 
 def arrays_of(scenes: Scenes) -> dict[str, Array]:
-    """Return the arrays of a file of scenes by name; :func:`stored_scenes` reads them back."""
+    """Return the arrays of a scenes file by name; :func:`stored_scenes` reads them back."""
     columns = {name: getattr(scenes, name) for name in COLUMNS}
     return {
         "diaghoi_format": np.array(VERSION),
@@ -446,7 +443,7 @@ def arrays_of(scenes: Scenes) -> dict[str, Array]:
 
 
 def _small(column: Array) -> Array:
-    """Store integers in the smallest type that holds them, and scores as float64."""
+    """Convert integers to the smallest type that holds them, and scores to float64."""
     if column.dtype.kind == "f":
         return column.astype(np.float64, copy=False)
     if column.dtype.kind in "iu" and len(column):

@@ -1,4 +1,4 @@
-"""Read the pair pickle of the published diagnosis code: pairs that interact, says the detector."""
+"""Read the pair pickle of the published diagnosis code: the pairs that a detector finds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from diaghoi.formats.v_coco import image_number
 
 
 class PairLists(Format):
-    """Read a list of one dict per image: ``filename`` and ``box_pairs``.
+    """Read a list with one dict per image: ``filename`` and ``box_pairs``.
 
-    The pairs are a list of ``{h_box, o_box, o_label, hoi_score_inter}``. Objects are numbered as
-    COCO-80 with person 0, boxes are xyxy counted from zero, and ``hoi_score_inter`` is the highest
-    score of a real verb. Also read as JSON.
+    The pairs are a list of ``{h_box, o_box, o_label, hoi_score_inter}``. Objects are numbered as in
+    COCO-80 with person 0, boxes are zero-based xyxy, and ``hoi_score_inter`` is the highest score
+    of a real verb. Also read as JSON.
 
-    For V-COCO the images are named by ``image_id``, a box may be wrapped in a list, ``o_label``
-    is ignored, and ``hoi_score_inter`` may be missing: then the score comes from the triplets
+    For V-COCO, images are named by ``image_id``, boxes may be wrapped in a list, ``o_label`` is
+    ignored, and ``hoi_score_inter`` may be missing, in which case the triplets give the score
     (:mod:`diaghoi.formats.merging`).
     """
 
@@ -42,12 +42,12 @@ class PairLists(Format):
         return "pairs" if content.plain and "box_pairs" in content.first else None
 
     def dataset(self, content: Content) -> str | None:
-        """Name V-COCO where images have numbers, else the data set of the first image."""
+        """Return V-COCO if images have numbers, otherwise the data set of the first image."""
         numbered = "image_id" in content.first and "filename" not in content.first
         return "v-coco" if numbered else content.benchmark
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read pairs and their scores; equal boxes of an image become one box."""
+        """Read pairs and their scores; merge equal boxes of an image."""
         vocabulary, value, key = options.vocabulary, content.value, "filename"
         v_coco = vocabulary.name == "v-coco"
         if v_coco and self.dataset(content) == "v-coco":
@@ -55,7 +55,8 @@ class PairLists(Format):
         images = Images.of(content, value, key)
         pairs = images.table("box_pairs")
         human, object_box = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
-        # V-COCO files number object categories differently, and never compare them.
+        # V-COCO files number object categories differently, but their evaluation never compares
+        # them.
         label: IntArray = np.full(len(pairs.rows), -1, dtype=np.int64)
         if not v_coco or options.objects is not None:
             numbering = Numbering.usual(options)
@@ -78,14 +79,14 @@ class PairLists(Format):
 
 
 def _numbered(image: Any) -> Any:
-    """Name an image by its number in COCO, if its name ends in one."""
+    """Name an image by its COCO number if its name ends in one."""
     if not isinstance(image, dict) or "image_id" not in image:
         return image
     return image | {"image_id": image_number(image["image_id"]) or image["image_id"]}
 
 
 def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
-    """Read boxes, including boxes wrapped in a list of one."""
+    """Read boxes, which may be wrapped in a list."""
     try:
         boxes = pairs.boxes(key)
     except InputError:
@@ -101,20 +102,19 @@ def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
 
 
 def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the pickle of this format, with plain lists and numbers.
+    """Write a pickle of this format with plain lists and numbers.
 
     Parameters
     ----------
     path : path
-        The file; it appears complete or not at all.
+        The file, which is written completely or not at all.
     scenes : Scenes
-        Predictions whose detector lists pairs; pairs that only triplets mention are left out.
-        V-COCO images are named by ``image_id``, their number.
+        Predictions of a detector that lists pairs; pairs that only triplets use are omitted. V-COCO
+        images are named by their number, ``image_id``.
 
     Raises
     ------
-    InputError
-        If the scenes have no list of pairs, or the file cannot be written.
+    InputError If the scenes have no listed pairs, or the file cannot be written.
     """
     if scenes.pair_score is None:
         raise InputError(

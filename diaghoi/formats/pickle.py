@@ -1,17 +1,16 @@
-"""Unpickle untrusted files: containers, numbers and arrays of NumPy, and nothing else.
+"""Unpickle untrusted files: only containers, numbers and NumPy arrays.
 
-A pickle is a program: it may name any importable object and call it. Here every name is looked up
-in a fixed table of exact (module, name) pairs. The table does not give the object of that name, but
-a constructor that can only build plain data: calling it or setting its state reaches nothing else.
-There is no second attempt with fewer restrictions. The contents of arrays are checked, because
-NumPy assumes that an array holds as much data as its shape requires, and their total size is
-limited by that of the file, because one string in a pickle can become any number of arrays.
+A pickle is a program that may name any importable object and call it. This unpickler looks up every
+name in a fixed table of exact (module, name) pairs. The table does not contain the named object,
+but a constructor that can only build plain data: calling it or setting its state reaches nothing
+else. There is no fallback with fewer restrictions. Array contents are checked, because NumPy
+assumes that an array holds as much data as its shape requires. The total size of arrays is limited
+by that of the file, because one string in a pickle can become any number of arrays.
 
-The opcodes show what a pickle can do without names; they are checked before it is loaded. Python's
-unpickler allocates the sizes that a pickle announces, and Python's hash of tuples assumes that
-nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a depth limit, and
-again wherever it occurs, so that a few bytes used as the key of a dict crash the interpreter or
-keep it busy forever.
+Opcodes, which can do harm even without names, are checked before loading. Python's unpickler
+allocates whatever size a pickle announces. Python hashes nested tuples without a depth limit, and
+again wherever they occur, so that a few bytes used as a dict key can crash the interpreter or keep
+it busy forever.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ AHEAD = 1 << 20
 """Bytes of the buffer in which files are read."""
 
 _PLAIN_DTYPE = re.compile(r"[biufc]\d{1,2}|[SU][1-9]\d{0,8}|O\d?|\?")
-# Names of the types of single numbers in the module struct.
+# Type names of individual numbers in the module struct.
 _FORMATS = {
     "f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B",
     "u2": "H", "u4": "I", "u8": "Q", "b1": "?",
@@ -55,31 +54,31 @@ _FORMATS = {
 _LAST_CHARACTER = 0x10FFFF
 _MOST_DIMENSIONS = 64
 _LONGEST_NUMBER = 100
-# Largest number of rows in an array without content. The array takes no memory, but code that loops
-# over its rows does.
+# Maximum number of rows in an array without content. Such an array takes no memory, but code that
+# loops over its rows does.
 _MOST_EMPTY = 1 << 20
-# Protocols below 3 write bytes as text, which is built first, hence several bytes per byte.
+# Protocols below 3 write bytes as text, which is built first and takes several bytes per byte.
 _BUILT, _BUILT_PER_BYTE = 1 << 22, 4
-# Bytes of an item of a list; the shortest item takes two bytes of a pickle.
+# Bytes per list item; the shortest item takes two bytes of a pickle.
 _ITEM = 8
 _ATOMS = (str, bytes, int, float, bool, type(None))
 
 
 class Limit:
-    """Limit of the data that may be built: a small multiple of the size of the file."""
+    """The limit of the data that may be built: a small multiple of the file size."""
 
     def __init__(self, size: int) -> None:
         self.left = _BUILT + _BUILT_PER_BYTE * size
 
     def build(self, amount: int) -> None:
-        """Count bytes of arrays and of the items of containers."""
+        """Count the bytes of arrays and container items."""
         self.left -= amount
         if self.left < 0:
             raise UnpicklingError("arrays or sets hold more than the file does")
 
 
 class Inert:
-    """A value that accepts no state."""
+    """A value without state."""
 
     __slots__ = ()
 
@@ -91,15 +90,15 @@ class Inert:
 
 
 class Constructor(Inert):
-    """A constructor of plain data: a pickle can call it, and do nothing else with it.
+    """A constructor of plain data: a pickle can only call it.
 
     Parameters
     ----------
     make : callable or str
-        Called with the limit and the arguments from the pickle. A string names a class that pickles
-        may mention but must not call.
+        Called with the limit and the arguments from the pickle. A string is the name of a class
+        that pickles may mention but not call.
     limit : Limit
-        The limit of this pickle.
+        The limit for this pickle.
     """
 
     __slots__ = ("limit", "make")
@@ -112,9 +111,9 @@ class Constructor(Inert):
 
 
 class _Scalar(Constructor):
-    """NumPy's ``scalar``: one number, as a Python number if Python has the type.
+    """NumPy's ``scalar``: a number, returned as a Python number if Python has the type.
 
-    Pickles of ``list(array)`` call it for every number, so it does as little as possible.
+    Pickles of ``list(array)`` call this for every number, so it does as little as possible.
     """
 
     __slots__ = ()
@@ -135,7 +134,7 @@ def _number(kind: Callable[..., Any], limit: Limit, *content: Any) -> Any:
 
 
 def container(kind: type, limit: Limit, *content: Any) -> Any:
-    """Make a list, dict or set of one list."""
+    """Create a list, dict or set from a list."""
     name, items = kind.__name__, content[0] if content else []
     if kind is tuple or len(content) > 1 or type(items) is not list:
         raise UnpicklingError(f"a {name} is not made from a list")
@@ -143,16 +142,16 @@ def container(kind: type, limit: Limit, *content: Any) -> Any:
     keys = [] if kind is list else items
     if kind is dict:
         keys = [item[0] if type(item) in (list, tuple) and item else () for item in items]
-    # The check of opcodes does not see these, and others can take forever to hash or compare.
+    # The opcode check does not see these, and other keys can take forever to hash or compare.
     for key in keys:
         if type(key) not in _ATOMS:
             raise UnpicklingError(f"a {name} is made with a {type(key).__name__}")
-    # A set cannot be hashed in turn.
+    # A set cannot itself be hashed.
     return set(items) if kind is frozenset else kind(items)
 
 
 def _encode(limit: Limit, text: Any, codec: object = "latin1") -> bytes:
-    """Return the bytes that older protocols write as text."""
+    """Return bytes that older protocols write as text."""
     if not (isinstance(text, str) and codec == "latin1"):
         raise UnpicklingError("only bytes written as latin1 text are supported")
     limit.build(len(text))
@@ -160,7 +159,7 @@ def _encode(limit: Limit, text: Any, codec: object = "latin1") -> bytes:
 
 
 class _Dtype(Inert):
-    """A dtype of plain numbers, text or objects; fields and flags are never used."""
+    """A dtype of plain numbers, text or objects; fields and flags are not used."""
 
     __slots__ = ("limit", "real", "unpack")
 
@@ -190,12 +189,12 @@ def _dtype(limit: Limit, code: object, align: object = False, copy: object = Fal
 
 
 class _Array(np.ndarray[Any, Any]):
-    """An array under reconstruction; ``numpy.asarray`` makes a plain one of it."""
+    """An array under reconstruction; ``numpy.asarray`` converts it to a plain array."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        if self.dtype.hasobject:  # objects may be nested lists that take forever to write
+        if self.dtype.hasobject:  # objects may be nested lists that take forever to print
             return f"array({reprlib.repr(self.tolist())}, dtype=object)"
         return repr(np.asarray(self))
 
@@ -205,7 +204,7 @@ class _Array(np.ndarray[Any, Any]):
         version, shape, dtype, fortran, data = state
         _check_flags(version, fortran)
         if dtype.real.hasobject:
-            # NumPy reads as many objects as the shape requires, even beyond the end of the list.
+            # NumPy reads as many objects as the shape requires, even past the end of the list.
             if type(data) is not list or len(data) != size_of(shape):
                 raise UnpicklingError("an array of objects has no list of as many of them")
         else:
@@ -221,7 +220,7 @@ def _reconstruct(limit: Limit, subtype: object, shape: object, code: object) -> 
     if type(shape) is not tuple or shape != (0,) or type(code) not in (bytes, str):
         raise UnpicklingError("the start of an array is not in NumPy's layout")
     array = np.empty(0, dtype=np.int8).view(_Array)
-    # A pickle could set its items to nested lists, which NumPy turns into arrays of any size.
+    # A pickle could set items to nested lists, which NumPy converts to arrays of any size.
     array.flags.writeable = False
     return array
 
@@ -273,7 +272,7 @@ def _default_dict(limit: Limit, factory: Any = None) -> _WithDefaults:
 
 
 class CacheTemplate(dict[Any, Any]):
-    """Replacement for the class in which UPT and its descendants store V-COCO results.
+    """The replacement for the class in which UPT and its descendants store V-COCO results.
 
     A missing ``<action>_agent`` is a score of 0; any other missing key is a tiny box with score 0.
     """
@@ -317,7 +316,7 @@ def _check_flags(*flags: object) -> None:
 
 
 def is_shape(value: object) -> TypeGuard[tuple[int, ...]]:
-    """Tell whether a value is a tuple of a few whole numbers."""
+    """Check whether a value is a tuple of a few whole numbers."""
     return (
         type(value) is tuple
         and len(value) <= _MOST_DIMENSIONS
@@ -327,7 +326,7 @@ def is_shape(value: object) -> TypeGuard[tuple[int, ...]]:
 
 
 def size_of(shape: object) -> int:
-    """Return how many values an array of a shape has.
+    """Return the number of values in an array of a given shape.
 
     Raises
     ------
@@ -343,7 +342,7 @@ def size_of(shape: object) -> int:
 
 
 def _content(data: object, real: np.dtype[Any], shape: object) -> bytes | bytearray:
-    """Check that an array has the right number of bytes, and that text holds valid characters."""
+    """Check that an array has the right number of bytes, and that its text is valid."""
     content = _as_bytes(data)
     if len(content) != size_of(shape) * real.itemsize:
         raise UnpicklingError(
@@ -355,12 +354,11 @@ def _content(data: object, real: np.dtype[Any], shape: object) -> bytes | bytear
 
 
 def check_letters(text: StrArray) -> None:
-    """Check that an array of text holds only valid characters, which NumPy does not check.
+    """Check that a text array holds only valid characters, which NumPy does not check.
 
     Raises
     ------
-    pickle.UnpicklingError
-        If it holds anything else.
+    pickle.UnpicklingError If it holds invalid ones.
     """
     order = np.dtype("u4").newbyteorder(">" if text.dtype.byteorder == ">" else "<")
     letters = np.ascontiguousarray(text).reshape(-1).view(order)
@@ -368,7 +366,7 @@ def check_letters(text: StrArray) -> None:
         raise UnpicklingError("an array of text holds invalid characters")
 
 
-# Constructors of plain data by the exact names of module and attribute.
+# Constructors of plain data by exact module and attribute name.
 NAMES: dict[tuple[str, str], Any] = {
     **{(module, kind.__name__): partial(make, kind)
        for module in ("builtins", "__builtin__")
@@ -384,7 +382,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("builtins", "bytes"): _bytes,
     ("__builtin__", "bytes"): _bytes,
     ("_codecs", "encode"): _encode,
-    # A plain dict keeps the order too, and has no attributes that a file could set.
+    # A plain dict also keeps the order, and has no attributes that a file could set.
     ("collections", "OrderedDict"): partial(container, dict),
     ("collections", "defaultdict"): _default_dict,
 }  # fmt: skip
@@ -392,12 +390,12 @@ NAMES: dict[tuple[str, str], Any] = {
 
 @dataclass(frozen=True)
 class Beside:
-    """References of a pickle to the archive around it.
+    """References from a pickle to the archive that contains it.
 
     Parameters
     ----------
     names : mapping
-        Allowed names, instead of :data:`NAMES`.
+        Names allowed instead of :data:`NAMES`.
     load : callable
         Returns the object with a persistent id.
     size : int
@@ -409,36 +407,36 @@ class Beside:
     size: int
 
 
-# Bytes of an integer: the hash is computed again wherever one is a key.
+# Maximum bytes of an integer: its hash is computed again wherever it is a key.
 _LONGEST_INTEGER = 1 << 12
 _DEEPEST = 100
-# Tuple items that hashing may visit: per byte of the pickle, and in addition.
+# Tuple items that hashing may visit: per byte of the pickle, and a fixed number.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
 """Seconds of computing that any pickle may take, in addition to the time for its bytes."""
 SECONDS_PER_BYTE = 5e-7
-# Bytes that the unpickler gets at once, and the most bytes of its stack, which a dict or set takes
+# Bytes passed to the unpickler at once, and maximum bytes of its stack, which a dict or set takes
 # at once.
 _PIECE, _TALLEST = 1 << 14, 8 << 14
 MEMORY, MEMORY_PER_BYTE = 1 << 27, 20
 """Bytes that loading may add to this process, alone and for each byte read. Predictions as lists of
 dicts take 5 to 15; an empty set takes 224 for its one byte."""
 
-# Most of a pickle is numbers, short texts, lists and dicts, which one regular expression skips in
-# long runs. Tuples of a few numbers, and tuples that the next opcode consumes (in arrays), are
-# harmless, too. Python allocates a slot for each memo index and all below: three bytes of one allow
-# 128 MB.
+# Most of a pickle consists of numbers, short texts, lists and dicts, which one regular expression
+# skips in long runs. Tuples of a few numbers, and tuples that the next opcode consumes (in arrays),
+# are harmless, too. Python allocates a slot for each memo index and all below it: an index of three
+# bytes allows 128 MB.
 _SHORT_TEXT = 32
 
 
 def _of_each_length(field: int) -> bytes:
-    """Match a length field of so many bytes, and as many bytes of text after it."""
+    """Match a length field of some bytes, and the text of that length after it."""
     lengths = ((length, length.to_bytes(field, "little")) for length in range(_SHORT_TEXT + 1))
     return b"|".join(re.escape(size) + b".{%d}" % length for length, size in lengths)
 
 
 def _plain() -> re.Pattern[bytes]:
-    """Return the pattern of up to 2000 sequences of opcodes that can do no harm.
+    """Return the pattern of up to 2000 harmless opcode sequences.
 
     The more it matches without alternatives, the faster.
     """
@@ -446,11 +444,11 @@ def _plain() -> re.Pattern[bytes]:
     real = rb"G........"
     number = rb"(?:%b|K.|M..|J....|[N\x88\x89]|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n)" % real
     parts = (
-        # Items of dicts under a memorised key, NumPy's scalars, and boxes.
+        # Dict items under a memorised key, NumPy scalars, and boxes.
         rb"h.(?:K.h.)*+(?:K.(?=[hu])|%b(?=[hu])|h.C\x04....\x94\x86\x94R\x94)?+" % real,
         rb"\((?:%b[et]|%b{0,8}+t)?+" % (4 * real, number),
         rb"[]})\x94easudlRbo012\x81\x8f\x90\x92\x93\x98]++",
-        # At least as many numbers as a tuple of up to three items takes, and the tuple.
+        # A tuple of up to three items, after at least as many numbers as it takes.
         rb"%b(?:\x85|%b(?:[\x85\x86]|%b++[\x85-\x87]?+)?+)?+" % (number, number, number),
         rb"[\x85-\x87t]%b?+[Rb\x81Q]" % put,
         rb"j.{4}|g\d{1,9}\n|\x80.|S[^\n]*\n",
@@ -459,7 +457,7 @@ def _plain() -> re.Pattern[bytes]:
     )
     run = rb"(?:" + rb"|".join(parts) + rb"){1,2000}+"
     if sys.version_info < (3, 11):
-        # No possessive quantifiers yet, which save the memory of backtracking.
+        # Possessive quantifiers, which save the memory of backtracking, are not yet available.
         run = re.sub(rb"([*?+}])\+", rb"\1", run)
     return re.compile(run, re.DOTALL)
 
@@ -468,7 +466,7 @@ _PLAIN = _plain()
 _HASHED = ("TUPLE1", "TUPLE2", "TUPLE3", "TUPLE", "FROZENSET")
 _PUTS = ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
 _GETS = ("GET", "BINGET", "LONG_BINGET")
-# Opcodes that add to an object which stays on the stack.
+# Opcodes that add to an object that stays on the stack.
 _KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
 _FRAME_HEADER = 9
 
@@ -476,22 +474,22 @@ _FRAME_HEADER = 9
 def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int, list[int]]:
     """Check the opcodes of a pickle.
 
-    Most pickles pass at a glance, with the regular expression. Only pickles that build tuples
-    outside its patterns are followed step by step.
+    The regular expression alone passes most pickles. Only pickles with tuples outside its patterns
+    are followed step by step.
 
     Parameters
     ----------
     data : bytes
-        The pickle, and whatever follows it.
+        The pickle and whatever follows it.
     cut : bool
-        Whether the end of the pickle may be cut off.
+        Whether the pickle may be truncated.
     quick : bool
-        Whether a glance may do.
+        Whether the regular expression may be enough.
 
     Returns
     -------
     length : int
-        Bytes up to the opcode that ends the pickle, or that is cut off.
+        Bytes up to the opcode that ends the pickle, or at which it is truncated.
     frames : list of int
         Where frames begin.
 
@@ -531,7 +529,7 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     except ValueError as error:
         if stream.tell() < len(data) or isinstance(error, UnicodeError):
             raise
-    else:  # a glance does not do
+    else:  # the regular expression was not enough
         return _checked(data, cut=cut, quick=False)
     if cut:
         return stop, frames
@@ -541,10 +539,10 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
 def _followed(
     opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], memo: dict[int, Any]
 ) -> tuple[int, int]:
-    """Apply an opcode to a model of the unpickler's stack.
+    """Apply an opcode to a model of the unpickler's stack, step by step.
 
-    The model holds the depth and the number of items that hashing visits for each tuple or
-    frozenset, the name of marks, and None for everything else. Returns the values of a new tuple or
+    The model holds, for each tuple or frozenset, its depth and the number of items that hashing
+    visits; the name of marks; and None for everything else. Returns the values of a new tuple or
     frozenset.
     """
     name, before = opcode.name, list(opcode.stack_before)
@@ -577,19 +575,19 @@ def _followed(
 
 
 def _memory() -> int:
-    """Return how many bytes this process takes, about."""
+    """Return the approximate memory of this process in bytes."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[1]) * mmap.PAGESIZE
-    except OSError:  # not Linux; most objects of a pickle take a block of 64 bytes or more
+    except OSError:  # not Linux; most objects in a pickle take a block of 64 bytes or more
         return 48 * sys.getallocatedblocks()
 
 
 class _Pieces(io.RawIOBase):
     """The stream of a pickle, in small pieces and without the headers of frames.
 
-    Python's unpickler takes a frame at once, and heeds no signal meanwhile. Keys can be chosen such
-    that a dict compares each new one with all others, so time is limited here, too, and so is
-    memory: a byte makes an object of any kind.
+    Python's unpickler reads a frame at once and handles no signal meanwhile. The stream also limits
+    time, because keys can be chosen such that a dict compares each new one with all others, and
+    memory, because a single byte can create an object.
     """
 
     def __init__(self, stream: BinaryIO, frames: list[int], size: int, file: str) -> None:
@@ -598,20 +596,20 @@ class _Pieces(io.RawIOBase):
         self.file, self.before = file, _memory()
         self.until = time.thread_time() + SECONDS + SECONDS_PER_BYTE * size
         self.stack: Any = b""
-        # Its size includes the memo and the marks.
+        # The size of the unpickler includes the memo and the marks.
         self.unpickler: Callable[[], Any] = bytes
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        # The unpickler takes an UnpicklingError for the end of the file.
+        # The unpickler would treat an UnpicklingError as the end of the file.
         if time.thread_time() > self.until:
             raise ValueError("it takes far too long for its size: keys are slow to compare")
         if self.stack.__sizeof__() > _TALLEST:
             raise ValueError("it nests lists too deep, or a tuple is too long; write short lists")
         at = self.stream.tell()
-        # A memorised object takes two bytes of the file, and places for two.
+        # A memorised object takes two bytes of the file, and up to two slots.
         if self.unpickler().__sizeof__() > _TALLEST + 8 * (at - self.start):
             raise ValueError("it opens millions of lists, and closes none")
         taken, read = _memory() - self.before, at - self.start
@@ -628,7 +626,7 @@ class _Pieces(io.RawIOBase):
 
 
 class _Unpickler(pickle.Unpickler):
-    """The C unpickler, which looks names up in a table instead of importing them."""
+    """The C unpickler, changed to look names up in a table instead of importing them."""
 
     def __init__(
         self, stream: BinaryIO, frames: list[int], size: int, file: str, beside: Beside | None
@@ -636,7 +634,7 @@ class _Unpickler(pickle.Unpickler):
         size += 0 if beside is None else beside.size
         pieces = _Pieces(stream, frames, size, file)
         super().__init__(io.BufferedReader(pieces, _PIECE), encoding="latin1")
-        # The only view of how many values wait there for a tuple or the items of a dict.
+        # Only here is it visible how many values wait for a tuple or the items of a dict.
         pieces.stack = next(
             (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""
         )
@@ -646,7 +644,7 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str, /) -> Any:
         make = self.names.get((module, name))
-        if name == "CacheTemplate":  # whatever the module of the class was
+        if name == "CacheTemplate":  # whatever module the class is from
             make = _cache_template
         if make is not None:
             return (_Scalar if make is _Scalar else Constructor)(make, self.limit)
@@ -675,8 +673,8 @@ class _Unpickler(pickle.Unpickler):
 def collector_off() -> Iterator[None]:
     """Disable Python's garbage collector for the block, and restore its state.
 
-    The collector would traverse millions of new objects again and again, none of them garbage: more
-    than half of the time of a bare ``pickle.load``.
+    The collector would repeatedly traverse millions of new objects, none of which is garbage; this
+    takes more than half the time of a bare ``pickle.load``.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -688,7 +686,7 @@ def collector_off() -> Iterator[None]:
 
 
 def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> Any:
-    """Read one pickle with the restricted unpickler.
+    """Read a pickle with the restricted unpickler.
 
     Parameters
     ----------
@@ -697,21 +695,20 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     file : str
         Name of the file, for messages.
     beside : Beside, optional
-        Data beside the pickle that it may refer to; by default it must not.
+        Data next to the pickle to which it may refer; by default it must not.
 
     Returns
     -------
     object
-        Containers, numbers, strings and NumPy arrays. An ``OrderedDict`` becomes a ``dict``, a
-        scalar of NumPy a number of Python.
+        Containers, numbers, strings and NumPy arrays. An ``OrderedDict`` becomes a ``dict``, and a
+        NumPy scalar a Python number.
 
     Raises
     ------
-    InputError
-        If the pickle is truncated or invalid, uses a name that is not allowed, or would take far
-        more memory than it holds data.
+    InputError If the pickle is truncated or invalid, uses a name that is not allowed, or needs far
+    more memory than its data.
     """
-    # Extension codes resolved earlier in this process would bypass ``find_class``.
+    # Extension codes that this process resolved earlier would bypass ``find_class``.
     copyreg.clear_extension_cache()
     try:
         with collector_off():
@@ -732,34 +729,35 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
             f"{file}: the pickle asks for more memory than there is; it may be damaged"
         ) from error
     except Exception as error:
-        # A damaged pickle can raise any error; for the user the problem is always the same.
+        # A damaged pickle can raise any error; the problem is the same for the user.
         what = " ".join(str(error).split()) or type(error).__name__
         if "truncated" in what:
             what = "cut off"
         raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error
 
 
-# Start of the pickle of a list or dict, in all protocols.
+# Start of a pickled list or dict, in all protocols.
 _START = re.compile(rb"(?:\x80.)?(?:\x95.{8})?(?:[\]}]|\([ld])(?:\x94|q\x00|p0\n)", re.DOTALL)
 
 
 def load_first(stream: BinaryIO, file: str, most: int) -> Any:
-    """Read the first items of the list or dict in a pickle.
+    """Read the first items of a pickled list or dict.
 
-    Python writes a thousand items at a time, and numbers the list or dict itself 0: the opcodes up
-    to some place, and one that returns number 0, make a pickle of the items that are complete.
+    Python writes a thousand items at a time, and stores the list or dict under number 0 in the
+    memo. The opcodes up to some point, plus one that returns number 0, are therefore a pickle of
+    the complete items.
 
     Parameters
     ----------
     stream, file
         As for :func:`load_pickle`.
     most : int
-        Bytes of the pickle to read; more if no item is complete in them.
+        Number of bytes to read; more if they hold no complete item.
 
     Returns
     -------
-    list or dict or None
-        None for a pickle of anything else, or one without complete items before its end.
+    list or dict or None None if the pickle holds anything else, or no complete items before its
+    end.
     """
     start = stream.tell()
     size = stream.seek(0, os.SEEK_END) - start
@@ -770,7 +768,7 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
         most *= 2
         if not _START.match(data):
             return None
-        # Errors show when everything is read.
+        # Errors are reported when everything is read.
         with suppress(Exception), collector_off():
             length, frames = _checked(data, cut=True)
             if data[length : length + 1] == b".":  # the pickle ends

@@ -1,8 +1,8 @@
-"""Pictures of a data set: found by the names of images, read, written, and shown to a model.
+"""Images of a data set: find them by name, read, write, and show them to a model.
 
-Corruptions read and write whole files, with their type, orientation and colour profile. Pages and
-figures show pictures that are scaled down. A message to a model holds the picture itself in an
-address; places in it are numbers in the text, not drawn into the picture.
+Corruptions read and write complete files, with type, orientation and colour profile. Pages and
+figures show scaled-down images. A message to a model contains the image itself as a data URL;
+locations are given as numbers in the text, not drawn into the image.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
 _TYPES = {"JPEG": "image/jpeg", "PNG": "image/png"}
-# Types that are shown; others of Pillow run external programs, or are not photographs.
+# Types that are shown; other Pillow types run external programs, or are not photographs.
 _SHOWN = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _GREY = ("1", "L", "LA")
 _COLOUR = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
 ORIENTATION = 0x0112
 """The EXIF tag for the rotation with which viewers show a picture."""
-# Longest side in pixels that OpenCV can remap, with its 16-bit coordinates.
+# Longest side in pixels that OpenCV can remap with 16-bit coordinates.
 _LONGEST = 32766
-# High quality without chroma subsampling, so that JPEG compression adds next to nothing to the
+# High quality without chroma subsampling, so that JPEG compression adds almost nothing to the
 # corruption.
 _JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
 
 _COCO = re.compile(r"COCO_[a-z]+\d+_(\d{12})\.jpg")
 _SPLITS = ("val2014", "train2014", "test2014")
-# Relative difference of the aspect ratio from which shapes count as different.
+# Relative difference in aspect ratio from which shapes count as different.
 _OFF = 0.02
 MISSING, DAMAGED, UNSAFE, RESHAPED = "missing", "damaged", "unsafe", "reshaped"
 
@@ -52,27 +52,26 @@ Box = tuple[float, float, float, float]
 Unit = Literal["pixels", "thousandths"]
 UNITS: tuple[str, ...] = get_args(Unit)
 _THOUSAND = 1000
-# Tokens of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many
-# tokens.
+# Tokens per image: the patches of Qwen2.5-VL. Other models need half to twice as many tokens.
 _PIXELS_PER_TOKEN = 28 * 28
-# Pixels that boxes may reach beyond the picture, because annotations are not exact.
+# Pixels by which boxes may extend past the image, because annotations are not exact.
 _SLACK = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PictureFile:
-    """A picture with the metadata of its file.
+    """An image with the metadata of its file.
 
     Parameters
     ----------
     image : (H, W) or (H, W, 3) uint8 array
         As stored, not rotated by the EXIF orientation.
     kind : {"JPEG", "PNG"}
-        The type of the content, whatever the suffix of the file.
+        The type of the content, whatever the file's suffix.
     orientation : int or None
         Value of the EXIF tag, 1 to 8; None if it is missing or invalid.
     profile : bytes or None
-        The colour profile, if it fits the channels of ``image``.
+        The colour profile if it fits the channels of ``image``.
     """
 
     image: npt.NDArray[np.uint8]
@@ -83,7 +82,7 @@ class PictureFile:
 
 @contextmanager
 def _opened(path: Path, types: tuple[str, ...]) -> Iterator[Any]:
-    """Open a picture; whatever Pillow raises for a damaged file becomes an ``InputError``.
+    """Open an image; whatever Pillow raises for a damaged file becomes an ``InputError``.
 
     Pillow also warns about harmless flaws, such as odd EXIF entries.
     """
@@ -107,14 +106,14 @@ def _opened(path: Path, types: tuple[str, ...]) -> Iterator[Any]:
 def read_picture(path: Path) -> PictureFile:
     """Read a JPEG or PNG file.
 
-    Grey pictures stay grey; palettes and CMYK become RGB; transparency is dropped, and 16-bit
-    colours keep their upper eight bits, as in detectors.
+    Grey images stay grey; palettes and CMYK become RGB; transparency is removed, and 16-bit colours
+    keep their upper eight bits, as in detectors.
 
     Raises
     ------
     InputError
         If the file is damaged, has another type, is grey with more than 8 bits, or is so large that
-        it may be a decompression bomb. The caller adds the name of the file to the message.
+        it may be a decompression bomb. The caller adds the file name to the message.
     """
     with _opened(path, tuple(_TYPES)) as picture:
         picture.load()
@@ -125,12 +124,12 @@ def read_picture(path: Path) -> PictureFile:
             raise InputError(f"is {size}, more than {_LONGEST} per side")
         try:
             orientation = picture.getexif().get(ORIENTATION)
-        except Exception:  # a damaged header, which viewers ignore, too
+        except Exception:  # a damaged header, which viewers also ignore
             orientation = None
         turned = isinstance(orientation, int) and orientation in range(1, 9)
         return PictureFile(
             image=np.asarray(picture.convert("L" if mode in _GREY else "RGB")),
-            # Multi-picture files of some cameras (MPO) start with a JPEG picture.
+            # Multi-picture files of some cameras (MPO) start with a JPEG image.
             kind="PNG" if picture.format == "PNG" else "JPEG",
             orientation=orientation if turned else None,
             profile=None if mode == "CMYK" else picture.info.get("icc_profile"),
@@ -138,7 +137,7 @@ def read_picture(path: Path) -> PictureFile:
 
 
 def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
-    """Return width and height in pixels, from the header of a file; None for no picture."""
+    """Return the width and height in pixels from the header of a file; None for no picture."""
     if path is None:
         return None
     try:
@@ -149,7 +148,7 @@ def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> S
 
 
 def write_picture(path: Path, picture: PictureFile) -> None:
-    """Write a picture atomically; JPEG with quality 95 and without chroma subsampling."""
+    """Write a picture atomically; JPEG files have quality 95 and no chroma subsampling."""
     from PIL import Image
 
     options: dict[str, Any] = dict(_JPEG_OPTIONS) if picture.kind == "JPEG" else {}
@@ -164,15 +163,15 @@ def write_picture(path: Path, picture: PictureFile) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture:
-    """The picture of an image, or why there is none.
+    """The picture of an image, or the reason why there is none.
 
     Parameters
     ----------
     image : (H, W, 3) uint8 array or None
-        RGB, scaled down if it was large. None if there is no picture to show.
+        In RGB, scaled down if it was large. None if nothing can be shown.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
-        Empty for a good picture. "unsafe" names could lead out of the folder; a "reshaped" picture
-        has another shape than the annotation says, and is still shown.
+        Empty if there is no problem. "unsafe" names could lead out of the folder; a "reshaped"
+        picture has another shape than annotated, and is still shown.
     reason : str
         The problem as a phrase, such as ``not in images``.
     """
@@ -188,9 +187,9 @@ class Pictures:
     Parameters
     ----------
     folder : pathlib.Path
-        The folder; an ``InputError`` if there is none.
+        The folder; an ``InputError`` is raised if it does not exist.
     longest : int
-        Larger pictures are scaled down to this many pixels on the longer side.
+        Larger pictures are scaled down to this length of the longer side in pixels.
     """
 
     def __init__(self, folder: Path, longest: int = 1300) -> None:
@@ -202,8 +201,8 @@ class Pictures:
     def find(self, name: str) -> Path | None:
         """Find the file of an image; None if there is none.
 
-        Tries the name itself; the name without its folders; for images named by number, as in
-        V-COCO, the file names of COCO; and the name with the usual suffixes.
+        It tries the name itself, the name without its folders, COCO's file names if images are
+        named by number, as in V-COCO, and the name with the usual suffixes.
         """
         for candidate in () if leads_outside(name) else _candidates(name):
             try:
@@ -214,11 +213,11 @@ class Pictures:
         return None
 
     def size(self, name: str) -> Size | None:
-        """Return width and height of the picture of an image; None if it cannot be read."""
+        """Return the width and height of the picture of an image; None if it cannot be read."""
         return picture_size(self.find(name), _SHOWN)
 
     def read(self, name: str, size: Size | None = None) -> Picture:
-        """Read the picture of an image; ``size`` is its width and height as annotated."""
+        """Read the picture of an image; ``size`` is its annotated width and height."""
         from PIL import ImageOps
 
         if not name:
@@ -232,7 +231,7 @@ class Pictures:
         try:
             with _opened(path, _SHOWN) as picture:
                 if size is not None and picture.size == size[::-1] != size:
-                    # The annotation has the size as displayed, after the EXIF rotation.
+                    # Annotated sizes are as displayed, after the EXIF rotation.
                     picture = ImageOps.exif_transpose(picture)
                 width, height = picture.size
                 picture.draft("RGB", (self.longest, self.longest))
@@ -249,7 +248,7 @@ class Pictures:
 
 
 def leads_outside(name: str) -> bool:
-    """Whether a name is empty, or could refer to a file outside a folder on any system."""
+    """Check whether a name is empty or could refer to a file outside the folder, on any system."""
     paths = (PurePosixPath(name), PureWindowsPath(name))
     return (
         not name.strip() or "\0" in name or any(path.anchor or ".." in path.parts for path in paths)
@@ -257,7 +256,7 @@ def leads_outside(name: str) -> bool:
 
 
 def _candidates(name: str) -> Iterator[str]:
-    """Give the possible file names of an image."""
+    """Yield the possible file names of an image."""
     for file in dict.fromkeys((name, PurePosixPath(name).name)):
         yield file
         coco = _COCO.fullmatch(file)
@@ -282,16 +281,15 @@ Find = Callable[[str], Path | None]
 
 
 def sent_picture(find: Find, image: str) -> SentPicture:
-    """Read the picture of an image, a JPEG or PNG file, for a message.
+    """Read the picture of an image (JPEG or PNG) for a message.
 
-    The file is sent as it is. A picture with an EXIF rotation is encoded again as stored: boxes
-    refer to the stored pixels, and only some servers would rotate the picture.
+    The file is sent unchanged. However, a picture with an EXIF rotation is encoded again without
+    it: boxes refer to the stored pixels, and only some servers would rotate the picture.
 
     Raises
     ------
-    InputError
-        If the picture is missing, damaged or of another kind. The caller adds the name of the image
-        to the message.
+    InputError If the picture is missing, damaged or of another type. The caller adds the image name
+    to the message.
     """
     path = find(image)
     if path is None:
@@ -311,14 +309,14 @@ def sent_picture(find: Find, image: str) -> SentPicture:
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """Coordinates of places in a picture.
+    """Coordinates of locations in a picture.
 
     Parameters
     ----------
     width, height : int
         Size of the picture in pixels.
     unit : {"pixels", "thousandths"}
-        Pixels, or thousandths of width and height, as some models have learnt.
+        Pixels, or thousandths of width and height, which some models were trained on.
     """
 
     width: int
@@ -334,19 +332,19 @@ class Frame:
         return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
 
     def written(self, box: Box) -> str:
-        """Write a box in pixels in the numbers of the frame."""
+        """Write a pixel box in the coordinates of the frame."""
         numbers = (f"{side / scale:.0f}" for side, scale in zip(box, self._scale, strict=True))
         return f"[{', '.join(numbers)}]"
 
     def read(self, numbers: Sequence[float]) -> Box:
-        """Return the box in pixels that four numbers give."""
+        """Convert four coordinates of the frame to a pixel box."""
         left, top, right, bottom = (
             n * scale for n, scale in zip(numbers, self._scale, strict=True)
         )
         return left, top, right, bottom
 
     def holds(self, box: Box) -> bool:
-        """Whether a box in pixels lies in the picture, but for a little."""
+        """Check whether a pixel box lies within the picture, with a small tolerance."""
         left, top, right, bottom = box
         far = right > self.width + _SLACK or bottom > self.height + _SLACK
         return not far and min(left, top) >= -_SLACK
@@ -359,25 +357,25 @@ class Frame:
 
 
 def message(url: str, text: str) -> list[dict[str, Any]]:
-    """Put a picture and a text into messages of OpenAI's chat completions."""
+    """Combine a picture and a text to messages for OpenAI's chat completions."""
     picture = {"type": "image_url", "image_url": {"url": url}}
     return [{"role": "user", "content": [picture, {"type": "text", "text": text}]}]
 
 
 class ImageQuestions(NamedTuple):
-    """Questions about one image, which share its picture."""
+    """The questions about an image, which share its picture."""
 
     image: str
     questions: tuple[Any, ...]
 
 
 class Unasked(NamedTuple):
-    """The images without answers, each with the reason.
+    """The images without answers, with reasons.
 
     Parameters
     ----------
     problems : tuple of (image, why)
-        Pictures that are missing or unreadable, so that nothing was asked about them.
+        Pictures that are missing or unreadable, about which nothing was asked.
     unanswered : tuple of (image, why)
         Images without a reply; the next run asks about them again.
     """
@@ -388,7 +386,7 @@ class Unasked(NamedTuple):
 
 @dataclass(kw_only=True)
 class PictureAsker:
-    """Runner that asks a model about pictures.
+    """A runner that asks a model about pictures.
 
     Parameters
     ----------
@@ -401,7 +399,7 @@ class PictureAsker:
     workers : int
         Concurrent requests.
     progress : callable
-        Called with the number of questions that are done.
+        Called with the number of completed questions.
     """
 
     client: Client
@@ -423,13 +421,12 @@ class PictureAsker:
         groups : sequence of ImageQuestions
             The questions.
         proven : bool
-            Whether the model has answered such questions in an earlier run.
+            Whether the model answered such questions in an earlier run.
 
         Raises
         ------
-        InputError
-            If none of the pictures exists and nothing is proven, or no further question can
-            succeed.
+        InputError If no picture exists and the model is not yet proven, or no further question can
+        succeed.
         """
         images = [group.image for group in groups]
         if images and not proven and not any(self.find(name) is not None for name in images):
@@ -458,14 +455,14 @@ class PictureAsker:
         )
 
     def work(self, group: ImageQuestions, url: str, frame: Frame) -> None:
-        """Ask the questions about an image, in a thread, and keep the answers."""
+        """Ask the questions about an image in a thread, and keep the answers."""
         raise NotImplementedError
 
 
 class Estimate(NamedTuple):
-    """Upper bounds of the cost of a run; tokens are estimates without reasoning.
+    """Upper bounds of a run's cost; tokens are estimated without reasoning.
 
-    ``outside`` names the images with a box outside the picture.
+    ``outside`` lists the images with a box outside the picture.
     """
 
     questions: int
@@ -477,56 +474,55 @@ class Estimate(NamedTuple):
 
 @dataclass(kw_only=True)
 class FileAsker(PictureAsker):
-    """Runner that asks the unanswered questions of a file and keeps each answer as it arrives.
+    """A runner that asks the unanswered questions of a file and keeps each answer as it arrives.
 
     Parameters
     ----------
     answers : AnswerFile
         The file.
     asked : sequence
-        The questions that the run is about; each has an ``image``.
+        The questions of the run; each has an ``image``.
     """
 
     answers: AnswerFile
     asked: Sequence[Any]
 
-    # Settings that all answers of a file must share, and the option of each.
+    # Settings that all answers in a file must share, and their options.
     settings: ClassVar[Mapping[str, str]]
     noun: ClassVar[str]
-    # Tokens of a reply, and of the reply to each further request.
+    # Tokens of the first reply, and of the reply to each further request.
     reply_tokens: ClassVar[tuple[int, int]]
     # Whether a question has only one line.
     once: ClassVar[bool] = False
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Settings written beside each answer, the same for all answers of a file."""
+        """Settings written with each answer, the same for all answers in a file."""
         raise NotImplementedError
 
     def question_of(self, line: Mapping[str, Any]) -> Any:
-        """Return the question that a line answers; None if it is none of them."""
+        """Return the question answered by a line; None if it is none of the run's."""
         raise NotImplementedError
 
     def boxes_of(self, question: Any) -> Iterable[Box]:
-        """Return the boxes that a question shows."""
+        """Return the boxes shown in a question."""
         raise NotImplementedError
 
     def texts(self, group: ImageQuestions, frame: Frame) -> list[str]:
-        """Write everything that is sent about an image."""
+        """Return everything that is sent about an image."""
         raise NotImplementedError
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return further results of a run, their words for its line, and notes."""
+        """Return further results of a run, their text for its status line, and notes."""
         raise NotImplementedError
 
     @cached_property
     def before(self) -> frozenset[Any]:
-        """The questions that were answered before.
+        """The questions that are already answered.
 
         Raises
         ------
-        InputError
-            If the answers belong to other questions, or were asked with other settings.
+        InputError If the answers belong to other questions or settings.
         """
         self.answers.check(self.recorded, self.settings)
         answered = set()
@@ -544,15 +540,15 @@ class FileAsker(PictureAsker):
 
     @property
     def answered(self) -> int:
-        """Number of the questions that are answered now."""
+        """Number of questions that are now answered."""
         return len(set(self.asked) & set(map(self.question_of, self.answers.lines)))
 
     @cached_property
     def groups(self) -> tuple[ImageQuestions, ...]:
-        """Questions still to be asked, by image.
+        """The questions still to be asked, by image.
 
-        Questions behind the last answer come first: a question without a reply in an earlier run
-        may fail again, and must not delay the others.
+        Questions after the last answer come first: a question without a reply in an earlier run may
+        fail again and must not delay the others.
         """
         places: dict[str, list[int]] = {}
         last = -1
@@ -568,7 +564,7 @@ class FileAsker(PictureAsker):
         )
 
     def estimate(self) -> Estimate:
-        """Estimate the cost; pictures that are missing cost nothing."""
+        """Estimate the cost; missing pictures cost nothing."""
         questions, requests, tokens = 0, 0, 0.0
         outside = []
         for group in self.groups:
@@ -588,7 +584,7 @@ class FileAsker(PictureAsker):
         return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
 
     def remarks(self, cost: Estimate) -> list[str]:
-        """Return the facts to know before anything is asked, one sentence each."""
+        """Return what to know before anything is asked, one sentence each."""
         if not cost.outside:
             return []
         return [

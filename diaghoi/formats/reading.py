@@ -1,6 +1,6 @@
 """Read files of every format to :class:`~diaghoi.data.scenes.Scenes`.
 
-The kind of a file is decided once: the first format that recognises it reads it.
+A file's format is decided once: the first format that recognises the file reads it.
 """
 
 from __future__ import annotations
@@ -103,15 +103,15 @@ FORMATS: dict[str, Format] = {
 MOST_ITEMS = 1 << 24
 """Images or triplets that a file may list; a hundred times the largest data set."""
 
-# Entry points under which other packages register their formats.
+# Entry point group in which other packages register formats.
 GROUP = "diaghoi.formats"
-# Options that belong to one format, and how the command line calls them.
+# Options that belong to one format, and their names on the command line.
 _BELONGS = {
     "instances": ("v-coco", "--read instances"),
     "ids": ("v-coco", "--read ids"),
     "image_id": ("v-coco-results", "--read image-id"),
 }
-# Content of each kind of file, and what to do with it.
+# The content of each kind of file, and how to use it.
 _KINDS: dict[str, tuple[str, str]] = {
     "annotations": ("annotations", "give it as --annotations"),
     "predictions": ("predicted triplets", "give it as the prediction file"),
@@ -121,11 +121,11 @@ _KINDS: dict[str, tuple[str, str]] = {
 
 @cache
 def known_formats() -> dict[str, Format]:
-    """Return all formats by name: those of this package first, then registered ones.
+    """Return all formats by name: first those of this package, then registered ones.
 
-    A package registers one with an entry point in the group ``diaghoi.formats`` that names a
-    subclass of :class:`~diaghoi.formats.Format`. A registered format is tried after the formats of
-    this package.
+    A package registers a format with an entry point in the group ``diaghoi.formats`` that names a
+    subclass of :class:`~diaghoi.formats.Format`. Registered formats are tried after those of this
+    package.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def known_formats() -> dict[str, Format]:
             loaded = entry.load()
             if isinstance(loaded, type) and issubclass(loaded, Format):
                 loaded = loaded()
-        except Exception as error:  # whatever the other package does wrong
+        except Exception as error:  # whatever the other package does
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
         else:
             problem = "" if isinstance(loaded, Format) else f"is a {type(loaded).__name__}"
@@ -154,17 +154,16 @@ def known_formats() -> dict[str, Format]:
 
 
 def recognise(path: _Path) -> Recognised:
-    """Identify the format, the data set and the kind of a file from its content.
+    """Identify the format, data set and kind of a file from its content.
 
     Parameters
     ----------
     path : path
-        A file, or the folder of the official evaluator's result files.
+        A file, or the folder with files for the official evaluator.
 
     Raises
     ------
-    InputError
-        If the file is damaged or its format unknown.
+    InputError If the file is damaged or its format is unknown.
     """
     with collector_off():
         content, format, kind = matching(load(path).predictions)
@@ -186,12 +185,13 @@ def _recognised(
 
 
 def matching(content: Content, name: str | None = None) -> tuple[Content, Format, Kind]:
-    """Find the first format that recognises a file; ``name`` is the format that the user chose.
+    """Return the first format that recognises a file; ``name`` is the format chosen by the user.
 
     Returns
     -------
     view : Content
-        The file as that format takes it (:meth:`~diaghoi.formats.content.Content.views`).
+        The file in the view that the format accepts
+        (:meth:`~diaghoi.formats.content.Content.views`).
     format : Format
         The format.
     kind : str
@@ -231,7 +231,7 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
 def _data_set(
     content: Content, format: Format, given: Vocabulary | None, *, fitting: bool
 ) -> tuple[Vocabulary, tuple[str, ...]]:
-    """Determine the data set from the content of a file and the user's choice, with notes."""
+    """Determine the data set, with notes, from the content of a file and the user's choice."""
     shown, doubts, file = format.dataset(content), Doubts(), content.file
     if given is None or shown is None:
         doubts = format.doubts(content)
@@ -262,7 +262,7 @@ def _data_set(
 
 
 def _unknown(content: Content) -> str:
-    """Say why no format recognises a file."""
+    """Explain why no format recognises a file."""
     if content.container == "mat" and "list_action" in content.value:
         return (
             "holds HICO's image labels instead of boxes; give it with --image-labels, and "
@@ -278,7 +278,7 @@ def _unknown(content: Content) -> str:
 
 
 def _outline(content: Content) -> str:
-    """Describe the content of a file of unknown format, and the format that is nearest to it."""
+    """Describe the content of a file of unknown format, and the nearest format."""
     value, stored, keys = content.value, content.container, list(content.first)
     if stored in ("npz", "mat"):
         what, keys = f"{stored} file", list(value)
@@ -305,13 +305,13 @@ def _keys(keys: list[Any]) -> str:
     return f"the keys {some_of(names, 8)}" if keys else "no keys"
 
 
-# Keys of a file that are looked at, how like a misspelt key is to the right one, and how many keys
-# of a format make it worth a mention.
+# Number of a file's keys that are examined, similarity of a misspelt key to the right one, and
+# number of a format's keys from which the format is mentioned.
 _MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.75, 2
 
 
 def _nearest(keys: list[Any]) -> str:
-    """Name the format that shares most keys with a file, and which others it needs."""
+    """Name the format that shares the most keys with a file, and the other keys that it needs."""
     names = [key for key in keys if isinstance(key, str) and len(key) <= LONGEST_NAME]
     shared = {
         format.name: (
@@ -334,7 +334,7 @@ def _nearest(keys: list[Any]) -> str:
 
 
 def check_format(name: str) -> None:
-    """Refuse the name of a format that does not exist, with similar names and all known ones."""
+    """Reject the name of a format that does not exist, and list similar and known names."""
     formats = known_formats()
     if name not in formats:
         begun = [format for format in formats if name and format.startswith(name)]
@@ -346,14 +346,14 @@ def check_format(name: str) -> None:
 
 
 def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
-    """Read a file of any format, and identify it.
+    """Read a file of any format and identify it.
 
     Parameters
     ----------
     path : path
-        A file, or the folder of the official evaluator's result files.
+        A file, or the folder with files for the official evaluator.
     **reading
-        How to read it: :class:`diaghoi.formats.Reading`.
+        Options for reading: :class:`diaghoi.formats.Reading`.
 
     Returns
     -------
@@ -377,7 +377,7 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
 def _open(
     content: Content, reading: Reading, *, fitting: bool = True
 ) -> tuple[Recognised, SceneSource]:
-    """Read loaded content, but leave parts that can be read on demand in the file."""
+    """Read loaded content, but leave what can be read on demand in the file."""
     dataset = reading.get("dataset")
     given = None if dataset is None else vocabulary(dataset)
     content, format, kind = matching(content, reading.get("format"))
@@ -393,7 +393,7 @@ def _open(
                 f"{content.file}: {option} is for {FORMATS[owner].title}, but this file is in the "
                 f"format {format.name}; leave it out"
             )
-    # A user who says how to read numbers takes the file as it is.
+    # A user who specifies how to read numbers accepts the file as it is.
     stated = any(value is not None for value in (options.objects, options.verbs, options.classes))
     fitting = fitting and given is None and not stated
     try:
@@ -416,12 +416,12 @@ def _open(
 
 
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
-    """Refuse triplets that are not HOI classes of the data set with an :class:`OwnDataError`.
+    """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
-    Files of other data sets may use the same numbers. One in a hundred annotated triplets of HOI-A
-    has another combination. Other data sets have none, apart from slips, if the names of images
-    show the data set (``named``). The best predictions decide. A file of the package itself names
-    its data set.
+    Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets has
+    another combination. Other data sets have none apart from mistakes, if image names show the data
+    set (``named``). The best predictions decide. Files in the package's own format name their data
+    set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return
@@ -446,13 +446,13 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
 
 
 def _annotated_classes(path: Path, words: Vocabulary) -> IntArray:
-    """Return the HOI classes in the annotations of a data set; none while they are being read."""
+    """Return the HOI classes in a data set's annotations; none while they are being read."""
     none = np.zeros(0, dtype=np.int64)
     if words.annotations is None or words.annotations.resolve() == path.resolve():
         return none
     try:
         hoi = read_annotations(words.annotations, dataset=words).triplet_class
-    except InputError:  # a command that needs them says what is wrong
+    except InputError:  # a command that needs them reports what is wrong
         return none
     return np.unique(hoi[hoi >= 0])
 
@@ -465,7 +465,7 @@ def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
     path : path
         The file.
     **reading
-        How to read it: :class:`diaghoi.formats.Reading`.
+        Options for reading: :class:`diaghoi.formats.Reading`.
 
     Returns
     -------
@@ -483,8 +483,8 @@ def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
 def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     """Open annotations for :func:`diaghoi.diagnose`, like :func:`open_predictions`.
 
-    Parameters and errors are those of :func:`read_annotations`; errors in the values of a file may
-    be raised later, when they are read.
+    Parameters and errors are those of :func:`read_annotations`; errors in a file's values may be
+    raised later, when they are read.
     """
     check_reading(reading)
     with collector_off():
@@ -497,22 +497,21 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
 def read_predictions(
     path: _Path, *, pairs: _Path | None = None, **reading: Unpack[Reading]
 ) -> Scenes:
-    """Read predictions, and the scored pairs from a separate file.
+    """Read predictions, and scored pairs from a separate file.
 
     Parameters
     ----------
     path : path
         The file or folder with the triplets.
     pairs : path, optional
-        The pair file of the same detector. Its objects use the numbering found in the triplets,
-        unless ``objects`` is given.
+        The pair file of the same detector. Its objects are numbered as in the triplets unless
+        ``objects`` is given.
     **reading
-        How to read them: :class:`diaghoi.formats.Reading`; ``format`` applies to ``path``.
+        Options for reading: :class:`diaghoi.formats.Reading`; ``format`` applies to ``path``.
 
     Returns
     -------
-    Scenes
-        With ``pair_score`` if pairs are listed; images without triplets are kept.
+    Scenes The scenes, with ``pair_score`` if pairs are listed; images without triplets are kept.
 
     Raises
     ------
@@ -525,11 +524,11 @@ def read_predictions(
 def open_predictions(
     path: _Path, *, pairs: _Path | None = None, **reading: Unpack[Reading]
 ) -> SceneSource:
-    """Open predictions for :func:`diaghoi.diagnose`, which reads the package's own files in blocks.
+    """Open predictions for :func:`diaghoi.diagnose`, which reads files of the package in blocks.
 
-    Such a file may be larger than memory; others are read completely. Parameters and errors are
-    those of :func:`read_predictions`; errors in the values of a file may be raised later, when they
-    are read.
+    Such files may be larger than memory; others are read completely. Parameters and errors are
+    those of :func:`read_predictions`; errors in a file's values may be raised later, when they are
+    read.
     """
     return open_both(path, pairs=pairs, annotated=False, **reading)[0]
 
@@ -542,7 +541,7 @@ def open_both(
     fitting: bool = True,
     **reading: Unpack[Reading],
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions, and the annotations where the same file holds them, else None.
+    """Open predictions, and the annotations if the same file holds them.
 
     Parameters
     ----------
@@ -551,21 +550,20 @@ def open_both(
     annotated : bool
         Whether annotations are wanted.
     fitting : bool
-        Whether predictions must fit a known data set if ``reading`` names none. If annotations are
-        at hand, these decide.
+        Whether predictions must fit a known data set if ``reading`` names none; False if
+        annotations are available, which then decide.
 
     Raises
     ------
-    InputError
-        As by :func:`open_predictions` and :func:`open_annotations`.
+    InputError As :func:`open_predictions` and :func:`open_annotations`.
     """
     opened = open_file(path, annotated=annotated, fitting=fitting, **reading)
     scenes = _of_kind("predictions", opened.recognised, opened.scenes)
     if pairs is not None:
         triplets, objects = scenes.load(), reading.get("objects")
         if objects is None and triplets.numbering_found and triplets.vocabulary.agents is None:
-            # Pair files have a fixed numbering; the boxes of the triplets show the detector's
-            # numbering. V-COCO ignores the object labels of pairs.
+            # Pair files have a fixed numbering; the triplets' boxes show the detector's numbering.
+            # V-COCO ignores the object labels of pairs.
             objects = triplets.numbering
         origin = reading.get("origin")
         listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
@@ -579,11 +577,11 @@ class Opened(NamedTuple):
     Parameters
     ----------
     recognised : Recognised
-        Result of recognising the file.
+        The result of recognising the file.
     scenes : Scenes or another source of them
-        Its predictions, pairs or annotations.
+        The predictions, pairs or annotations.
     annotations : Scenes or another source of them, or None
-        The annotations that it holds beside predictions.
+        The annotations that the file holds in addition to predictions.
     cut : bool
         Whether only the first images were read.
     """
@@ -602,7 +600,7 @@ def open_file(
     most: int | None = None,
     **reading: Unpack[Reading],
 ) -> Opened:
-    """Open a file of any kind, with the annotations that it holds beside predictions.
+    """Open a file of any kind, with annotations that it holds in addition to predictions.
 
     Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are as in
     :func:`open_both`, ``most`` as in :func:`diaghoi.formats.content.load`.
@@ -624,7 +622,7 @@ def open_file(
 
 
 def _of_kind(kind: Kind, found: Recognised, scenes: SceneSource) -> SceneSource:
-    """Refuse a file of another kind, and annotations without images."""
+    """Reject files of another kind, and annotations without images."""
     if kind == "annotations" and len(scenes) == 0:
         raise InputError(f"{scenes.source}: no images; annotations are needed")
     if found.kind != kind and (len(scenes) or kind == "predictions"):
@@ -636,12 +634,11 @@ def _of_kind(kind: Kind, found: Recognised, scenes: SceneSource) -> SceneSource:
 
 
 def check_reading(reading: Reading) -> None:
-    """Refuse unknown names, and values that no format has, before a file is read.
+    """Reject unknown parameters, and values that no format accepts, before a file is read.
 
     Raises
     ------
-    InputError
-        If a parameter is unknown or its value invalid; the message names the parameter.
+    InputError If a parameter is unknown or its value is invalid; the message names the parameter.
     """
     for name in reading.keys() - Reading.__annotations__.keys():
         known = close_matches(name, Reading.__annotations__)

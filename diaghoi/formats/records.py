@@ -1,4 +1,4 @@
-"""Columns from lists of dicts, without a Python function call per row."""
+"""Convert lists of dicts to columns without a Python function call per row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from diaghoi.formats.checks import (
 )
 from diaghoi.formats.content import Content
 
-# The key of image names in COCO and elsewhere; used if the format's own key is missing.
+# The key of image names in COCO and elsewhere, used if the format's own key is missing.
 OTHER_NAME = "file_name"
 
 # Number of images whose rows are converted and freed at a time.
@@ -38,7 +38,7 @@ _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, Attribut
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Images of a file that is a list of one dict per image.
+    """The images of a file that is a list with one dict per image.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Images:
     rows : sequence of dict
         One per image.
     names : sequence of str
-        Image names; empty strings where the file has none.
+        Image names; empty strings if the file has none.
     size : int
-        Size of the file in bytes, an upper limit for the number of rows.
+        Size of the file in bytes, an upper bound of the number of rows.
     owner : str
-        Kind of the dicts, if not images.
+        What the dicts describe, if not images.
     """
 
     file: str
@@ -92,20 +92,20 @@ class Images:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Note if the images have no names."""
+        """Return a note if the images have no names."""
         if self.rows and not self.names[0]:
             return (f"{self.file}: images have no names; they are joined by position",)
         return ()
 
     def table(self, field: str, arrays: Mapping[str, str] | None = None) -> RecordTable:
-        """Return one table of the images: the list of rows under a key of each.
+        """Return a table of the images: the list of rows under a key of each image.
 
         Parameters
         ----------
         field : str
             The key.
         arrays : mapping of str, optional
-            The arrays that the columns come from, as in :class:`Rows`.
+            The arrays from which the columns come, as in :class:`Rows`.
 
         Raises
         ------
@@ -132,19 +132,18 @@ class Images:
         return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
 
     def columns(self, keys: Sequence[str], unit: str) -> ColumnTable:
-        """Return a table whose columns are lists in each image, with one value per row.
+        """Return a table whose columns are lists of each image, with one value per row.
 
         Parameters
         ----------
         keys : sequence of str
             The keys of the columns.
         unit : str
-            Kind of the rows: ``triplet``, ``pair``.
+            What the rows describe: ``triplet``, ``pair``.
 
         Raises
         ------
-        InputError
-            If an image does not have a list for each column, or they differ in length.
+        InputError If an image lacks a list for a column, or the lists differ in length.
         """
         count: list[int] = []
         for place, image in enumerate(self.rows):
@@ -159,7 +158,7 @@ class Images:
 
 
 def lists_of(where: str, record: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the lists under some keys of a dict, named ``where`` in messages.
+    """Return the lists under some keys of a dict, which messages name by ``where``.
 
     Raises
     ------
@@ -193,10 +192,10 @@ def table_of(file: str, field: str, values: Any) -> RecordTable:
 
 @dataclass(frozen=True, eq=False)
 class RecordTable:
-    """Rows in lists, one list per image.
+    """Rows in one list per image.
 
-    Methods that return a column raise an :class:`InputError` that names the first row without the
-    column or with an invalid value.
+    Methods that return a column raise an :class:`InputError`, which names the first row where the
+    column is missing or invalid.
 
     Parameters
     ----------
@@ -205,7 +204,7 @@ class RecordTable:
     rows : Rows
         Their origin.
     columns : mapping of float64 array
-        Columns whose first ``done`` rows were taken out of the lists (:func:`take`).
+        Columns whose first ``done`` rows were moved out of the lists (:func:`take`).
     done : int
         Number of these rows.
     """
@@ -219,11 +218,11 @@ class RecordTable:
         return chain.from_iterable(self.lists)
 
     def has(self, key: str) -> bool:
-        """Whether any row has this column; then all rows must have it."""
+        """Check whether any row has this column; then all rows must have it."""
         return (self.done > 0 and key in self.columns) or any(map(contains, self, repeat(key)))
 
     def holding(self, key: str) -> int:
-        """Count the rows that have this column."""
+        """Count the rows with this column."""
         return self.done * (key in self.columns) + sum(map(contains, self, repeat(key)))
 
     def numbers(self, key: str | None = None) -> FloatArray:
@@ -243,7 +242,7 @@ class RecordTable:
         return check_scores(self.rows, self.numbers(key), key)
 
     def integers(self, key: str | None = None, least: int | None = None) -> IntArray:
-        """Return a column of whole numbers, not below ``least``, as int64."""
+        """Return a column of whole numbers of at least ``least`` as int64."""
         return check_whole(self.rows, self.numbers(key), key or "", least)
 
     def boxes(self, key: str | None = None) -> FloatArray:
@@ -251,11 +250,11 @@ class RecordTable:
         return self.vectors(key, 4, "is not four numbers (x1, y1, x2, y2)")
 
     def vectors(self, key: str | None, width: int, problem: str) -> FloatArray:
-        """Return a column of ``width`` numbers each as (rows, width) float64; else ``problem``."""
+        """Return a (rows, width) float64 column, or report the first row with ``problem``."""
         return self._column(key, width, problem)
 
     def _column(self, key: str | None, width: int, problem: str) -> FloatArray:
-        """Return a column of numbers, or of ``width`` numbers each, or blame the first bad row."""
+        """Return a column with one or ``width`` numbers per row, or report the first bad row."""
         column = None if key is None else self.columns.get(key)
         try:
             if column is None:
@@ -282,7 +281,7 @@ class RecordTable:
 
 
 class ColumnTable(RecordTable):
-    """Rows in columns: the ``lists`` are the dicts of the images, which hold a list per column."""
+    """Rows in columns: ``lists`` are the dicts of the images, with one list per column."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         keys = list(self.rows.arrays or ())
@@ -295,7 +294,7 @@ class ColumnTable(RecordTable):
 
 
 def _array(lists: Sequence[Any], key: str | None, width: int, count: int) -> FloatArray:
-    """Convert a column of as many rows: numbers, or with a width vectors."""
+    """Convert a column with this number of rows: numbers, or vectors if there is a width."""
 
     def values() -> Iterator[Any]:
         rows = chain.from_iterable(lists)
@@ -332,22 +331,21 @@ def take(
     widths: Sequence[Mapping[str, int]],
     optional: Sequence[Set[str]],
 ) -> list[RecordTable]:
-    """Convert all columns of a file, and free its images, some images at a time.
+    """Convert all columns of a file, freeing its images in groups.
 
-    The columns then take no memory beside the far larger lists and dicts. Images stay from the
-    first on that has a bad row, or other columns than the first row of the file.
+    Thus columns and the much larger lists and dicts are not in memory together. Images are kept
+    from the first one that has a bad row, or other columns than the file's first row.
 
     Parameters
     ----------
     images : Images
-        The images, of which only the name of the first is read besides.
+        The images; other than columns, only the name of the first is read.
     tables : sequence of RecordTable
         All their tables.
     widths : sequence of mapping of int
-        For each table, the number of numbers in a value of each possible column, 0 for plain
-        numbers.
+        For each table and possible column, the length of its vectors, 0 for numbers.
     optional : sequence of set of str
-        Columns that each table need not have.
+        Optional columns of each table.
     """
     rows, done = images.rows, [0] * len(tables)
     firsts = [next(iter(table), None) for table in tables]
@@ -397,14 +395,14 @@ def take(
 
 @contextmanager
 def strictly() -> Iterator[None]:
-    """Refuse values that NumPy only warns about: complex numbers, arrays of one value."""
+    """Reject values for which NumPy only warns: complex numbers, arrays of one value."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
 
 
 def missing(row: dict[Any, Any], key: str, most: int = 5) -> str:
-    """Report that a dict lacks a key, and list its keys."""
+    """Report that a key of a dict is missing, and list its keys."""
     keys = key_names(row)
     has = f"has: {some_of(keys, most)}" if keys else "is empty"
     return f"the key {key!r} is missing{close_matches(key, keys)}; {has}"

@@ -1,9 +1,9 @@
-"""Files that list a class, a score and the eight numbers of both boxes for each triplet.
+"""Files that list each triplet's class, score, and eight numbers of both boxes.
 
-Objects, verbs and HOI classes count from zero in the official order of the data set, boxes are xyxy
-counted from zero. The files have no score of the verb alone. Boxes with the same coordinates and
-category in one image are one box. An image that is named by a number has the number at the end of
-its file name.
+Objects, verbs and HOI classes are numbered from zero in the data set's official order; boxes are
+zero-based xyxy. The files have no separate verb scores. Boxes of an image with the same coordinates
+and category are merged. If images are named by numbers, these are the numbers at the end of their
+file names.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
 _NO_BOXES = "is not eight numbers: both boxes"
 HICO_CLASSES = 600
-# Longer numbers are not classes, and Python refuses very long ones.
+# Longer numbers are not classes, and Python rejects very long ones.
 _DIGITS = 18
-# The places of the score, and of the first number of the boxes, in rows of so many numbers.
+# By length of the rows: index of the score, and of the boxes' first number.
 _PLACES = {10: (1, 2), 11: (9, 1)}
 _ROWS = {
     10: "HOI id, score, and the two boxes: ten numbers",
     11: "HOI id, the two boxes, score, and a running number: eleven numbers",
 }
-# Number of numbers in the cells of a converted row: boxes, image, class, score.
+# Count of numbers in each cell of a converted row: boxes, image, class, score.
 _CELLS = (4, 4, 1, 1, 1)
 _SCALE = 1000.0
 
@@ -64,9 +64,9 @@ class CmdSe(Format):
     """Read the results of CMD-SE and INP-CC by HOI class: ``preds.pkl`` and ``dets.pkl``.
 
     A dict of ``scores``, ``boxes`` and ``keys``, each ``{HOI class: list}`` with one entry per
-    prediction: the score, the human and object boxes, and the number of the image. ``gts`` holds
-    the annotations: ``{HOI class: {image number: (n, 8) array}}``. Classes are those of HICO-DET or
-    of SWIG-HOI. :class:`SwigHoi` reads the same rows before they are accumulated.
+    prediction: the score, the human and object boxes, and the image number. ``gts`` holds the
+    annotations: ``{HOI class: {image number: (n, 8) array}}``. Classes are those of HICO-DET or
+    SWIG-HOI. :class:`SwigHoi` reads the same rows before they are collected by class.
     """
 
     name = "cmd-se"
@@ -85,7 +85,7 @@ class CmdSe(Format):
         return "annotations" if all(map(_is_class, value)) else None
 
     def dataset(self, content: Content) -> str | None:
-        """Return HICO-DET if the file lists each of its 600 classes, SWIG-HOI if there are more."""
+        """Return HICO-DET if the file lists each of its 600 classes, SWIG-HOI if it lists more."""
         classes = [int(key) for key in content.value.get(_SCORES, content.value) if _is_class(key)]
         if len(classes) == HICO_CLASSES and max(classes) - min(classes) == HICO_CLASSES - 1:
             return "hico-det"
@@ -123,10 +123,10 @@ class CmdSe(Format):
 class Converted(Format):
     """Read the files of GEN-VLKT's converter for the MATLAB evaluator: ``detections_XX.mat``.
 
-    As in :mod:`diaghoi.formats.hico_mat` there is one file for each object in COCO order
-    counted from one, but ``all_boxes`` lists predictions: rows of five cells with the human box,
-    the object box, the number of the image, the class among those of the object in official order,
-    from 0, and the score times 1000.
+    As in :mod:`diaghoi.formats.hico_mat`, there is one file per object, numbered from one in COCO
+    order, but ``all_boxes`` lists predictions: rows of five cells with the human box, the object
+    box, the image number, the class among the object's classes in official order, from 0, and the
+    score times 1000.
     """
 
     name = "hico-converted-mat"
@@ -145,7 +145,7 @@ class Converted(Format):
                     return None
                 filled = path if filled is None and stored.shape[0] else filled
             row = () if filled is None else read_variable(filled, "all_boxes")[0]
-        except InputError:  # for the reader of the other files to explain
+        except InputError:  # the reader of the other files explains the problem
             return None
         return "predictions" if tuple(np.size(cell) for cell in row) == _CELLS else None
 
@@ -164,7 +164,7 @@ class Converted(Format):
 
 
 def _cells(path: Path) -> FloatArray:
-    """Read the rows of one file as (rows, 11) numbers."""
+    """Read the rows of a file as (rows, 11) numbers."""
     cells: Array = read_variable(path, "all_boxes")
     if not cells.size:
         return np.zeros((0, sum(_CELLS)))
@@ -201,10 +201,10 @@ def _scenes(
     scale: float = 1.0,
     notes: Sequence[str] = (),
 ) -> Scenes:
-    """Sort triplets by image, and in it by falling score, then class.
+    """Sort triplets by image, then by descending score, then by class.
 
-    The columns are class, image, both boxes, score, and optionally the scores of the human box, the
-    object box and the action. Images are numbered by their names, or by their places among them.
+    The columns are class, image, both boxes, score, and optionally the scores of the human box,
+    object box and action. Images are numbered by their names, or by indices of these.
     """
     order = np.lexsort((columns[0], -columns[3], columns[1]))
     hoi, image, boxes, score, *others = (column[order] for column in columns)
@@ -237,13 +237,13 @@ class SwigHoi(Format):
 
     Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``box_annotations``
     (``{bbox, category_id}``) and ``hoi_annotations`` (``{subject_id, object_id, action_id}``),
-    where subject and object count the boxes of the image; optionally ``width`` and ``height``.
-    Predictions are ``{image: [[HOI id, score, 8 box numbers], ...]}``; where an image is named by a
-    number, it is the same name as a string. CMD-SE and INP-CC also write such predictions for
-    HICO-DET, with its 600 HOI classes: images named by numbers may be of either. THID's
-    ``hico_interaction_results.pkl`` is a list whose place is the number of the image, with rows of
-    eleven numbers: HOI id, human box, object box, score, running number. Rows of either width are
-    read from dicts and from lists.
+    where subject and object are box indices within the image; optionally ``width`` and ``height``.
+    Predictions are ``{image: [[HOI id, score, 8 box numbers], ...]}``; if images are named by
+    numbers, these may also be strings. CMD-SE and INP-CC also write such predictions for HICO-DET,
+    with its 600 HOI classes: images named by numbers may belong to either. THID's
+    ``hico_interaction_results.pkl`` is a list indexed by image number, with rows of eleven numbers:
+    HOI id, human box, object box, score, running number. Rows of either length are read from dicts
+    and from lists.
     """
 
     name = "swig-hoi"
@@ -267,7 +267,7 @@ class SwigHoi(Format):
             return Doubts()
         images = [rows for rows in value.values() if is_list(rows)]
         if sum(map(len, images)) > max(content.size, SMALL):
-            return Doubts()  # a list that is repeated without limit, which the reader refuses
+            return Doubts()  # a list that is repeated without limit, which the reader rejects
         rows = chain.from_iterable(images)
         first = (row[0] for row in rows if is_list(row) and len(row) in _PLACES)
         if any(isinstance(hoi, int | float) and hoi > HICO_CLASSES for hoi in first):
@@ -290,7 +290,7 @@ class SwigHoi(Format):
 
 
 def _rows_by_image(content: Content) -> dict[Any, Any]:
-    """Return the rows by image. A list has them by image number; empty entries have none."""
+    """Return the rows by image. Lists are indexed by image number; empty entries have no rows."""
     value = content.value
     if isinstance(value, list | tuple) and not content.first:
         return {place: rows for place, rows in enumerate(value) if not is_list(rows) or len(rows)}
@@ -298,9 +298,9 @@ def _rows_by_image(content: Content) -> dict[Any, Any]:
 
 
 def _width(images: dict[Any, Any]) -> int:
-    """Count the values in the first row of the first image with rows; 0 for anything else.
+    """Count the values in the first row of the first image that has rows; 0 for other content.
 
-    Rows of eleven values also name other things than a class first.
+    Rows of eleven values may also begin with something else than a class.
     """
     first: Any = next((rows[0] for rows in images.values() if is_list(rows) and len(rows)), None)
     if not is_list(first) or (len(first) and isinstance(first[0], str)):
@@ -334,11 +334,11 @@ _NINE = 9
 
 
 class VsgNet(Format):
-    """Read the results of VSGNet, SCG and no_frills: the rows of an image, sorted by HOI class.
+    """Read the results of VSGNet, SCG and no_frills: each image's rows, sorted by HOI class.
 
     A dict by image of ``human_obj_boxes_scores``, (n, 9) or wider: human box, object box, score;
-    and ``start_end_ids``, (600, 2): the first row of each class, and one after its last. The keys
-    come from the HDF5 files of no_frills. A row may belong to several classes, or to none.
+    and ``start_end_ids``, (600, 2): the first row of each class, and one past its last. The keys
+    come from no_frills' HDF5 files. A row may belong to several classes or to none.
     """
 
     name = "vsgnet"
@@ -365,7 +365,7 @@ class VsgNet(Format):
             total += int(count.sum())
             check_amount(content.file, _BOUNDS, total, content.size)
             classed = np.repeat(np.arange(classes), count)
-            # Rows of a class follow one another.
+            # Rows of a class are consecutive.
             first = start.astype(np.int64) - np.cumsum(count) + count
             row = first[classed] + np.arange(len(classed))
             image_of_row = np.full(len(row), place)
@@ -375,7 +375,7 @@ class VsgNet(Format):
 
 
 def _matrix(where: str, record: Any, key: str, width: int, *, wider: bool = False) -> FloatArray:
-    """Return rows of so many numbers, or of as many as the first row has if it may be wider."""
+    """Return rows of ``width`` numbers, or more if rows may be wider and the first row is."""
     value = lists_of(where, record, [key])[key]
     if not len(value):
         return np.zeros((0, width))
@@ -393,10 +393,10 @@ class Idn(Format):
     """Read the results of IDN: ``result.pkl``, lists by object.
 
     A dict of lists with one entry for each of the 80 objects in COCO order: ``keys`` (n,), the
-    number of the image of each pair; ``bboxes`` (n, 8), its human box and object box; ``scores``
-    (n, k), of the k HOI classes of the object in official order, times those of both boxes, which
-    are ``hdet`` and ``odet`` (n,); and ``sel``, the pairs that count for each of the 600 classes,
-    None for all. The score of the verb alone is the score divided by the scores of the boxes.
+    image number of each pair; ``bboxes`` (n, 8), its human and object boxes; ``scores`` (n, k) for
+    the object's k HOI classes in official order, multiplied by both box scores, which are ``hdet``
+    and ``odet`` (n,); and ``sel``, the pairs that count for each of the 600 classes, None for all.
+    The separate verb score is the score divided by the box scores.
     """
 
     name = "idn"

@@ -1,7 +1,7 @@
-"""Read text: JSON, JSON Lines, and what Python prints for plain data.
+"""Read text: JSON, JSON Lines, and plain data as Python prints it.
 
-Some code bases save ``json.dump(str(results), file)``: a JSON file that is one string. Nothing in
-such a text is ever run: passes in C rewrite it as JSON, and the JSON decoder refuses the rest.
+Some code bases save ``json.dump(str(results), file)``: a JSON file with one string. Nothing in such
+a text is ever executed: C-level passes rewrite it as JSON, and the JSON decoder rejects the rest.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ STARTS = (b"[", b"{", b'"')
 """Possible beginnings of readable texts."""
 
 # A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
-# empty list takes 56 in Python. A dict takes three times as much as a list.
+# empty list 56 in Python. A dict takes three times as much.
 _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
-# Separator between two lists or dicts, which precedes each.
+# Separator between two lists or dicts, with which all but the first begin.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
-# Characters of a text that is searched for keys that an object has twice, which adds a third to the
-# time of decoding. Longer files come from programs, whose dicts have each key once.
+# Maximum characters of a text that is searched for duplicate keys of an object, which adds a third
+# to the decoding time. Longer files come from programs, whose dicts have unique keys.
 _LOOKED_AT = 1 << 26
 
 # The escapes that Python prints.
@@ -35,26 +35,27 @@ _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _CONTENT = rf"[^%s\\\0-\x1f]*(?:{_ESCAPE.pattern}[^%s\\\0-\x1f]*)*"
 _QUOTED = "|".join(f"{quote}{_CONTENT}{quote}" % (quote, quote) for quote in ("'", '"'))
 _STRING = re.compile(f"({_QUOTED})")
-# A string with its prefix, and the ")" of np.str_(). The first is for texts without '"' and "\\".
+# A string with its prefix, and the ")" of np.str_(...). The first pattern is for texts without '"'
+# and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# JSON has no such character: errors keep it or are marked with it, so that the decoder refuses
+# JSON has no such character: errors keep it or are marked with it, so that the decoder rejects
 # them.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
-# About half of the text around the number, so that places in the text and in JSON are close.
+# About half of the text around the number, so that offsets in the text and in JSON are close.
 _AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
 )
 # NumPy prints 1.0 as "1.", which JSON does not have.
 _POINT = re.compile(r"(?<=\d)\.(?!\d)")
-# Every word has another letter than the "e" in numbers.
+# Each word has a letter other than the "e" in numbers.
 _LETTER, _WORD = re.compile("[A-Zac-df-z_]"), re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
 _WORDS = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity"}
 _WORDS |= {"np.True_": "true", "np.False_": "false", "np.nan": "NaN", "np.inf": "Infinity"}
 _WORDS |= {word: _WRONG + word for word in ("true", "false", "null", "NaN", "Infinity")}
-# Begins keys that are integers. Larger ones can be chosen such that all have the same hash, which
-# takes quadratic time.
+# Prefix of keys that are integers. Larger integers can be chosen to have the same hash, which takes
+# quadratic time.
 _INTEGER = "\udbff"
 _TOKEN = re.compile(
     r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
@@ -64,7 +65,7 @@ _PAIRS = {("[", "]"), ("{", "}"), ("(", ",)"), ("(,", ")"), ("(,", ",)")}
 
 
 def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
-    """Read a file of JSON, of one JSON value per line, or of Python's printed data.
+    """Read a file with JSON, one JSON value per line, or printed Python data.
 
     Parameters
     ----------
@@ -74,11 +75,11 @@ def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
     Returns
     -------
     value : object
-        Plain dicts, lists, strings, numbers, truth values and None.
+        Plain dicts, lists, strings, numbers, booleans and None.
     lines : tuple of int
-        Line number of each value in a JSON Lines file; else empty.
+        Line number of each value in a JSON Lines file; otherwise empty.
     notes : tuple of str
-        Note on a key that one object has twice.
+        Note on a key that appears twice in an object.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
                 if not error.msg.startswith("Extra data"):
                     raise
                 return *_json_lines(path, text, objects), objects.notes
-            if isinstance(value, str):  # json.dump(str(results)): the text once more
+            if isinstance(value, str):  # json.dump(str(results)): text within the text
                 text = value
                 value = load_literal(text, str(path))
             return value, (), objects.notes
@@ -114,7 +115,7 @@ def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
 
 
 class _Objects:
-    """Decoder of a file that remembers the first key that an object has twice."""
+    """A decoder for a file, which remembers the first key that appears twice in an object."""
 
     def __init__(self, *, look: bool) -> None:
         self.notes: tuple[str, ...] = ()
@@ -148,7 +149,7 @@ def _json_lines(path: Path, text: str, objects: _Objects) -> tuple[list[Any], tu
 
 
 def first_of_json(path: Path, most: int) -> list[Any]:
-    """Read the first lists and dicts in a JSON list, or the first of JSON Lines.
+    """Read the first lists and dicts of a JSON list or of JSON Lines.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
         try:
             value, place = decoder.raw_decode(text, start.end())
         except (ValueError, RecursionError):
-            break  # cut off here; errors elsewhere show when everything is read
+            break  # truncated here; errors elsewhere are reported when everything is read
         values.append(value)
     return values
 
@@ -185,30 +186,28 @@ def _check_lists(text: str, file: str) -> None:
 
 
 def load_literal(text: str, file: str) -> Any:
-    """Read the text that Python prints for plain data, without running any of it.
+    """Read plain data as printed by Python, without executing any of the text.
 
     Parameters
     ----------
     text : str
-        Text that ``str`` or ``repr`` printed. Read are dicts, lists, tuples, strings, numbers,
-        ``nan``, ``inf``, ``True``, ``False`` and ``None``, and NumPy's scalars and arrays as
-        printed.
+        Text printed by ``str`` or ``repr``. It may hold dicts, lists, tuples, strings, numbers,
+        ``nan``, ``inf``, ``True``, ``False``, ``None``, and printed NumPy scalars and arrays.
     file : str
         Name of the file, for messages.
 
     Returns
     -------
     object
-        Plain dicts, lists, strings, numbers, truth values and None. Tuples and arrays become lists;
-        keys of dicts are strings and integers. Numbers keep the digits printed:
-        ``np.float32(0.1)`` is 0.1.
+        Plain dicts, lists, strings, numbers, booleans and None. Tuples and arrays become lists;
+        dict keys are strings and integers. Numbers keep their printed digits: ``np.float32(0.1)``
+        is 0.1.
 
     Raises
     ------
-    InputError
-        If the text is damaged or cut off, would run something, or cannot be held. The message has
-        the place, an excerpt and advice. Also raised for other objects, and for arrays that NumPy
-        printed in part.
+    InputError If the text is damaged or truncated, would execute something, or cannot be
+    represented. The message gives the location, an excerpt and advice. Also raised for other
+    objects, and for arrays that NumPy abbreviated.
     """
     first, last = text[:_EXCERPT].lstrip()[:1], text[-_EXCERPT:].rstrip()[-1:]
     if last != {"[": "]", "{": "}"}.get(first, last):
@@ -242,7 +241,7 @@ def _cut_off(text: str, file: str) -> InputError:
 
 
 def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
-    """Report the place of an error in the text, with an excerpt."""
+    """Report the location of an error in the text, with an excerpt."""
     place, left = 0, error.pos
     for piece, code in zip(_pieces(text, 1), _as_json(text, [], 1), strict=True):
         if left < len(code):
@@ -264,7 +263,7 @@ def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
 
 
 def _pieces(text: str, strings: int) -> Iterator[str]:
-    """Cut a text outside of its strings, behind every few strings."""
+    """Split a text outside of its strings, after every few strings."""
     piece = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
     pattern, start = re.compile(f"(?:{piece}){{1,{strings}}}"), 0
     while start < len(text):
@@ -274,10 +273,9 @@ def _pieces(text: str, strings: int) -> Iterator[str]:
 
 
 def _as_json(text: str, brackets: list[str] | None, strings: int = 1000) -> Iterator[str]:
-    """Rewrite a text as JSON, malformed where the text is.
+    """Rewrite a text as JSON, which is malformed wherever the text is.
 
-    Tuples and integers as keys are rewritten, too, if there is a list for the brackets that are
-    open.
+    Tuples and integer keys are rewritten, too, if a list of open brackets is given.
     """
     for piece in _pieces(text, strings):
         plain = '"' not in piece and "\\" not in piece
@@ -318,7 +316,7 @@ def _code_as_json(code: str) -> str:
 
 
 def _array_as_json(array: re.Match[str]) -> str:
-    """Return the values of an array, or the unchanged call if they are not one list."""
+    """Return the values of a printed array, or the unchanged call if they are not one list."""
     values = array[1]
     depth = len(values) - len(values.lstrip("["))
     if depth and values.count("]" * depth) != 1:
@@ -327,7 +325,7 @@ def _array_as_json(array: re.Match[str]) -> str:
 
 
 def _token_as_json(token: str, brackets: list[str]) -> str:
-    """Rewrite a tuple as a list, and an integer as the key of a dict; mark wrong brackets."""
+    """Rewrite a tuple as a list, and an integer as a dict key; mark wrong brackets."""
     if token in ("[", "{", "("):
         brackets.append(token)
         return token.replace("(", "[")

@@ -17,10 +17,10 @@ else:
     import tomli as tomllib
 
 
-# The time to parse a dotted key grows with the square of its parts; keys here have at most two.
+# The time to parse a dotted key is quadratic in its parts; keys here have at most two.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
-# A thousand models with long paths and descriptions take less; a parser in Python takes seconds.
+# A thousand models with long paths and descriptions need less; a Python parser takes seconds.
 _LARGEST = 1 << 22  # bytes
 
 
@@ -29,8 +29,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    InputError
-        If the file cannot be opened, is too large or not valid.
+    InputError If the file cannot be opened, is too large or invalid.
     """
     try:
         size = ordinary(path).stat().st_size
@@ -74,12 +73,11 @@ def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> 
 
 
 def text_of(where: str, content: Mapping[str, Any], key: str) -> str | None:
-    """Return the string under a key, None if there is none.
+    """Return the string under a key, or None.
 
     Raises
     ------
-    InputError
-        If the value is not a string, or empty.
+    InputError If the value is empty or not a string.
     """
     value = content.get(key)
     if value is not None and not (isinstance(value, str) and value):

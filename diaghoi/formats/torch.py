@@ -1,9 +1,9 @@
 """Rebuild the tensors in files of ``torch.save`` as NumPy arrays.
 
-The pickle in such a file names its storages by persistent ids. A storage is a run of numbers of one
-type; a tensor is a view of it with an offset and strides, which may overlap and may be 0, so that a
-few bytes show an array of any size. Each tensor must lie inside its storage, and its full size
-counts towards the limit of the file.
+The pickle in such a file refers to storages by persistent ids. A storage is a sequence of numbers
+of one type. A tensor is a view of it with an offset and strides; since strides may be 0 or overlap,
+a few bytes can describe an array of any size. Each tensor must lie within its storage, and its full
+size counts towards the limit of the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from diaghoi.formats.pickle import (
     size_of,
 )
 
-# NumPy type of each storage; bfloat16 has the type of its bits.
+# NumPy type of each storage; bfloat16 is stored under the type of its bits.
 _REAL = {
     "Double": "f8", "Float": "f4", "Half": "f2", "BFloat16": "u2", "Long": "i8", "Int": "i4",
     "Short": "i2", "Char": "i1", "Byte": "u1", "Bool": "u1",
@@ -35,7 +35,7 @@ _REAL = {
 
 
 class _Storage(Inert):
-    """A run of numbers that tensors are views of."""
+    """A sequence of numbers of which tensors are views."""
 
     __slots__ = ("numbers",)
 
@@ -44,7 +44,7 @@ class _Storage(Inert):
 
 
 class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; the one of weights has attributes, which are left out."""
+    """An ``OrderedDict``; the attributes of one that holds weights are omitted."""
 
     __slots__ = ()
 
@@ -70,10 +70,10 @@ def _size(limit: Limit, lengths: object) -> tuple[int, ...]:
 def _tensor(
     limit: Limit, storage: object, offset: Any, shape: Any, strides: Any, *more: Any
 ) -> Array:
-    """Rebuild a tensor; whether it needs a gradient, and hooks, say nothing about its numbers."""
+    """Rebuild a tensor; the need for a gradient and hooks do not matter for its numbers."""
     if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
         raise UnpicklingError("a tensor has no storage, or no valid offset in one")
-    # The last dict marks conjugated and negated views. Tuples could be hashed without end.
+    # The last dict shows conjugated and negated views. Hashing tuples could take forever.
     if any(more[1:]) or not all(isinstance(value, bool | dict) for value in more):
         raise UnpicklingError("a tensor is not in PyTorch's layout")
     size, numbers = size_of(shape), storage.numbers
@@ -101,17 +101,17 @@ _NAMES = NAMES | {
 
 
 def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
-    """Give the pickle of a file of ``torch.save`` the storages beside it.
+    """Provide the storages to the pickle in a file of ``torch.save``.
 
     Parameters
     ----------
     read : callable
-        Returns the (bytes,) uint8 array under a key, and raises ``pickle.UnpicklingError`` for a
-        missing key.
+        Returns the (bytes,) uint8 array under a key; raises ``pickle.UnpicklingError`` if the key
+        is missing.
     size : int
         Bytes of all.
     big : bool
-        Whether the bytes of a number are in big-endian order.
+        Whether numbers are stored in big-endian order.
     """
     content = cache(read)  # read when a tensor first refers to it
 
@@ -123,11 +123,11 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
         values: Array = np.asarray(data, dtype=real.newbyteorder("="))
         if kind == "BFloat16":  # the upper half of float32
             return np.asarray(values.astype(np.uint32) << 16, dtype=np.uint32).view(np.float32)
-        # In NumPy, bytes of a truth value other than 0 and 1 are invalid.
+        # In NumPy, boolean bytes other than 0 and 1 are invalid.
         return np.asarray(values != 0) if kind == "Bool" else values
 
     def load(pid: Any) -> _Storage:
-        """Return the storage of a persistent id: its type, key, device and number of values."""
+        """Return the storage of a persistent id: type, key, device and number of values."""
         kinds = (str, Constructor, str, str, int)
         is_storage = type(pid) is tuple and tuple(map(type, pid)) == kinds
         if not is_storage or pid[0] != "storage" or pid[1].make not in _REAL:

@@ -1,16 +1,16 @@
-"""Describe V-COCO: its classes as actions and roles, and its annotations.
+"""Define V-COCO's classes as actions and roles, and read its annotations.
 
 The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action: ``action_name``,
 ``role_name`` (``agent`` first), and one entry per person in ``image_id``, ``ann_id`` and ``label``
-(1: performs it); ``role_object_id`` holds the ids of all persons for the first role, then for the
-second ..., 0 for no box. Ids are those of COCO, whose boxes are in an instances file; the images
-are those of the split's ``.ids`` file.
+(1: performs it); ``role_object_id`` holds the ids for all people and the first role, then for the
+second role, and so on; 0 means no box. Ids are those of COCO, whose boxes are in an instances file;
+the split's ``.ids`` file lists the images.
 
-QPIC and its descendants convert them to ``test_vcoco.json``, in the layout of ``test_hico.json``.
-Verbs are 0-28, the roles of all actions in official order, and the action itself if it has no role;
-``object_id`` is -1 for no box. Agents are not listed separately but follow from the roles. Boxes
-are COCO's with x2 = x1 + width, whereas the official evaluator uses x2 = x1 + width - 1 and clips
-to the image.
+QPIC and its descendants convert these annotations to ``test_vcoco.json``, in the layout of
+``test_hico.json``. Verbs are 0-28: the roles of all actions in official order, and the action
+itself if it has no role; ``object_id`` is -1 if there is no box. Agents are not listed separately;
+they follow from the roles. Boxes are COCO's with x2 = x1 + width, whereas the official evaluator
+uses x2 = x1 + width - 1 and clips boxes to the image.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _VERBS = [tuple(verb.rsplit(" ", 1)) for verb in v_coco().verbs]
 # The 51 classes in official order, <action>_<role>, and the 26 actions.
 KEYS = tuple("_".join(verb) for verb in _VERBS)
 ACTIONS = tuple(dict.fromkeys(action for action, _ in _VERBS))
-# (51,) action of each class; (26,) the class of each action that says who does it; (25,) the other
-# classes; (29,) the verbs of QPIC: the roles of each action, or the agent where it has no role.
+# (51,) action of each class; (26,) agent class of each action; (25,) the other classes; (29,)
+# QPIC's verbs: the roles of each action, or its agent if it has no role.
 ACTION = np.array([ACTIONS.index(action) for action, _ in _VERBS])
 IS_AGENT = np.array([role == "agent" for _, role in _VERBS])
 AGENTS, ROLES = np.flatnonzero(IS_AGENT), np.flatnonzero(~IS_AGENT)
@@ -49,8 +49,8 @@ LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 _ID = re.compile(r"[0-9]{1,15}")
-# The two files that belong to vcoco_test.json: option, name, and where the official repository and
-# the code bases of the field keep them, seen from its folder.
+# The two files that belong to vcoco_test.json: option, name, and their location in the official
+# repository and the field's code bases, relative to its folder.
 _COMPANIONS = (
     (
         "instances",
@@ -62,13 +62,13 @@ _COMPANIONS = (
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Name COCO images by their number; all keep their names where two would be the same."""
+    """Name COCO images by their numbers; keep all names if two would become the same."""
     numbers = [image_number(name) or name for name in names]
     return numbers if len(set(numbers)) == len(numbers) else list(names)
 
 
 def image_number(value: Any) -> str:
-    """Return the name of a COCO image, its number without leading zeros.
+    """Return the name of a COCO image, which is its number without leading zeros.
 
     Parameters
     ----------
@@ -77,8 +77,7 @@ def image_number(value: Any) -> str:
 
     Returns
     -------
-    str
-        ``"165"``; empty if there is not a number.
+    str ``"165"``; empty if there is no number.
     """
     if isinstance(value, bytes):
         value = value.decode("ascii", errors="replace")
@@ -94,7 +93,7 @@ def image_number(value: Any) -> str:
 
 
 class VCoco(Format):
-    """Join the annotations of the official layout with their boxes and their split."""
+    """Join annotations in the official layout with their boxes and split."""
 
     name = "v-coco"
     title = "V-COCO annotations, official layout"
@@ -103,12 +102,12 @@ class VCoco(Format):
     only = "v-coco"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the names of actions and the boxes of roles."""
+        """Look for action names and role boxes."""
         shows = content.plain and {"action_name", "role_object_id"} <= content.first.keys()
         return "annotations" if shows else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the three files; triplets are in the order of person box and class."""
+        """Read the three files; triplets are sorted by person box and class."""
         file, (instances, split) = content.file, _beside(content.path, options)
         (images, people, triplets), ids = _actions(content), _split(split)
         annotated = np.unique(images)
@@ -144,12 +143,12 @@ class VCoco(Format):
 
 
 def companions(path: Path) -> tuple[Path | None, Path | None]:
-    """Find the files that belong to a V-COCO file, in the usual folders.
+    """Look in the usual folders for the files that belong to a V-COCO file.
 
     Returns
     -------
     instances, ids : pathlib.Path or None
-        The COCO instances file and the ``.ids`` file; None if there is none.
+        The COCO instances file and the ``.ids`` file; None for a file that is not found.
     """
     places = (
         [path.parent / folder / name.format(path.stem) for folder in folders]
@@ -160,7 +159,7 @@ def companions(path: Path) -> tuple[Path | None, Path | None]:
 
 
 def _beside(path: Path, options: Options) -> list[str | os.PathLike[str]]:
-    """Return the instances file and the ``.ids`` file: the user's, or the ones beside the file."""
+    """Return the instances and ``.ids`` files, given by the user or next to the file."""
     files = []
     for (key, name, folders), beside in zip(_COMPANIONS, companions(path), strict=True):
         file = getattr(options, key) or beside
@@ -191,15 +190,15 @@ def _split(path: str | os.PathLike[str]) -> IntArray:
 
 
 def _repeated(ids: IntArray) -> IntArray:
-    """Return the ids that are not the first of their kind, ascending."""
+    """Return the repeated ids, ascending."""
     ordered = np.sort(ids)
     return np.asarray(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
 def _actions(content: Content) -> tuple[IntArray, IntArray, IntArray]:
-    """Return image and COCO id of all people, and the triplets of all actions, in official order.
+    """Return the image and COCO id of all people, and all actions' triplets, in official order.
 
-    Triplets are (4, T): class, image, person, and object or 0.
+    Triplets are (4, T): class, image, person, and object or 0 for none.
     """
     file, rows = content.file, dict[str, Any]()
     for n, row in enumerate(content.value):
@@ -219,7 +218,7 @@ def _actions(content: Content) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _action(where: str, row: dict[str, Any], action: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return image and COCO id of all people, and the triplets of an action."""
+    """Return the image and COCO id of all people, and the triplets of an action."""
     classes, roles = np.flatnonzero(action == ACTION), row.get("role_name")
     wanted = [_VERBS[n][1] for n in classes.tolist()]
     if not isinstance(roles, list) or sorted(map(str, roles)) != sorted(wanted):
@@ -241,7 +240,7 @@ def _action(where: str, row: dict[str, Any], action: int) -> tuple[IntArray, Int
 
 
 def _ids(where: str, row: dict[str, Any], key: str, count: int | None = None) -> IntArray:
-    """Return a list of as many whole numbers."""
+    """Return a list of ``count`` whole numbers."""
     if key not in row:
         raise InputError(f"{where}: {missing(row, key)}")
     values = row[key]
@@ -252,33 +251,33 @@ def _ids(where: str, row: dict[str, Any], key: str, count: int | None = None) ->
 
 
 def _table(file: str, field: str, values: Sequence[Any]) -> RecordTable:
-    """Make a table of the whole file."""
+    """Create a table that covers the whole file."""
     return RecordTable([values], Rows(file, (), field, np.array([len(values)])))
 
 
 class _Boxes(NamedTuple):
-    """Annotated boxes of some COCO images, sorted by image, as the official evaluator has them."""
+    """The annotated boxes of some COCO images, sorted by image, as in the official evaluator."""
 
     file: str
-    # (N, 2) width and height of each image; (A,) ids of all annotations, also of those without a
+    # (N, 2) width and height of each image; (A,) ids of all annotations, including those without a
     # usable box.
     sizes: IntArray
     known: IntArray
-    # (B,) image, COCO id and category of each box; (B, 4) its edges in pixels counted from zero.
+    # (B,) image, COCO id and category of each box; (B, 4) its edges in zero-based pixels.
     image: IntArray
     annotation: IntArray
     label: IntArray
     xyxy: FloatArray
 
     def rows(self, ids: IntArray) -> IntArray:
-        """Find the row of each annotation id, -1 if there is no box with it."""
+        """Return the row of each annotation id, -1 if there is no such box."""
         return _rows_of(self.annotation, ids)
 
 
 def _triplets(
     file: str, triplets: IntArray, ids: IntArray, boxes: _Boxes
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return (person box, class, object box or -1) of the triplets in some images."""
+    """Return the (person box, class, object box or -1) of the triplets in some images."""
     verb, image, person, annotation = triplets[:, np.isin(triplets[1], ids)]
     box, agent = boxes.rows(annotation), IS_AGENT[verb]
     problems = {
@@ -304,7 +303,7 @@ def _triplets(
 
 
 def _by_person(human: IntArray, verb: IntArray, objects: IntArray, boxes: int) -> dict[str, Any]:
-    """Make the tables of pairs and triplets, in the order of person and class."""
+    """Create the pair and triplet tables, sorted by person and class."""
     order = np.argsort(human * len(KEYS) + verb, kind="stable")
     human, verb, objects = human[order], verb[order], objects[order]
     first, pair = distinct(human * np.int64(boxes + 1) + objects + 1)
@@ -319,9 +318,9 @@ def _by_person(human: IntArray, verb: IntArray, objects: IntArray, boxes: int) -
 def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     """Read the valid boxes of some images from a COCO instances file.
 
-    As in the official evaluator: annotations marked ``ignore`` are left out; ``x2 = x1 + max(0, w -
-    1)``, and ``y2`` likewise; boxes are clipped to the image and kept where the segment has an area
-    and the box is more than one pixel wide and high. The order is that of pycocotools.
+    As in the official evaluator, annotations marked ``ignore`` are omitted; ``x2 = x1 + max(0, w -
+    1)``, and ``y2`` likewise; boxes are clipped to the image, and kept if the segment has an area
+    and the box is more than one pixel wide and high. Boxes are in the order of pycocotools.
     """
     file, value = str(path), load(path).value
     keys = ("images", "annotations", "categories")
@@ -331,8 +330,8 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
             "instances_vcoco_all_2014.json with --read instances=FILE"
         )
     images, annotations = (_table(file, key, value[key]) for key in keys[:2])
-    # Sorted arrays instead of dicts: Python's hash of numbers can be foreseen, and many ids with
-    # one hash would take hours.
+    # Sorted arrays instead of dicts: Python's hashes of numbers are predictable, and many ids with
+    # the same hash would take hours.
     place = _rows_of(images.integers("id"), ids)
     absent = ids[place < 0]
     if len(absent):
@@ -355,7 +354,7 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     xywh = annotations.vectors("bbox", 4, "is not four numbers (x, y, width, height)")
     wrong = {
         "category_id": (label < 0, categories, "is not a COCO category; they are 1 to 90"),
-        # Negated, so that NaN fails it, too.
+        # Negated, so that NaN is rejected, too.
         "bbox": (~(np.abs(xywh) <= LARGEST).all(axis=1), xywh, "is not a box in pixels"),
     }
     for key, (mask, values, problem) in wrong.items():
@@ -372,7 +371,7 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
 
 
 def _rows_of(values: IntArray, sought: IntArray) -> IntArray:
-    """Find the last row of each id; -1 if the id is missing."""
+    """Return the last row of each id; -1 if the id is missing."""
     order = np.argsort(values, kind="stable")
     place = np.searchsorted(values[order], sought, side="right") - 1
     row = np.append(order, -1)[place]
@@ -385,7 +384,7 @@ def _area(row: dict[str, Any]) -> float:
 
 
 def is_v_coco(content: Content) -> bool:
-    """Tell whether annotations with COCO ids are for V-COCO, by image names or missing objects."""
+    """Check from image names and missing objects whether annotations with COCO ids are V-COCO's."""
     name = content.first.get("file_name")
     if begins(name, "COCO_", "HICO_"):
         return begins(name, "COCO_")
@@ -394,9 +393,9 @@ def is_v_coco(content: Content) -> bool:
 
 
 def misfit(content: Content) -> str:
-    """Return the evidence that annotations are not for V-COCO, empty if they may be.
+    """Return the evidence that annotations are not V-COCO's; empty if they may be.
 
-    In V-COCO nobody runs, stands, walks, smiles or points at a box: these actions have no role.
+    In V-COCO, the actions run, stand, walk, smile and point have no role, so they never have a box.
     """
     verb, thing = _columns(content, "category_id", "object_id")
     inside = (verb >= 0) & (verb < len(LISTED))
@@ -411,26 +410,24 @@ def misfit(content: Content) -> str:
 
 
 def _columns(content: Content, *keys: str) -> list[IntArray]:
-    """Return columns of the annotated triplets; empty ones of a file that cannot be read."""
+    """Return columns of the annotated triplets; they are empty if the file cannot be read."""
     try:
         rows = Images.of(content, content.value, "file_name").table("hoi_annotation")
         return [rows.integers(key) for key in keys]
-    except InputError:  # the reader says what is wrong
+    except InputError:  # the reader reports what is wrong
         return [np.zeros(0, dtype=np.int64) for _ in keys]
 
 
 def read_qpic(content: Content, options: Options) -> Scenes:
-    """Read QPIC's annotations, and add the agents of actions.
+    """Read QPIC's annotations and add the agents of actions.
 
     Returns
     -------
-    Scenes
-        Triplets in the order of person, action and role; people without actions are ignored.
+    Scenes Triplets are sorted by person, action and role; people without actions are ignored.
 
     Raises
     ------
-    InputError
-        As :func:`~diaghoi.formats.listed.read_listed`, and for images without a number.
+    InputError As :func:`~diaghoi.formats.listed.read_listed`, and if an image has no number.
     """
     layout = ListLayout(
         name="file_name",
@@ -444,7 +441,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     file, scenes = content.file, read_listed(content, layout, options)
     pair, verb = scenes.triplet_pair, scenes.triplet_verb.astype(np.int64)
     human = scenes.pair_human[pair].astype(np.int64)
-    # One agent for each person and action, followed by the triplets of roles.
+    # One agent per person and action, followed by the role triplets.
     agent, role = AGENTS[ACTION[verb]], np.flatnonzero(~IS_AGENT[verb])
     doing, _ = distinct(human * len(KEYS) + agent)
     tables = _by_person(
@@ -471,7 +468,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
 
 
 def _numbers_of_images(file: str, names: list[str]) -> StrArray:
-    """Name the images by their COCO number, by which V-COCO predictions are joined."""
+    """Name images by their COCO number, by which V-COCO predictions are joined."""
     bad = next((name for name in names if not image_number(name)), None)
     if bad is not None:
         raise InputError(

@@ -1,11 +1,11 @@
 """Read and write V-COCO predictions in the official layout: one dict per pair or person.
 
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
-score that the person does it; for each of its roles ``<action>_<role>``, [x1, y1, x2, y2, score]. A
-role box of zeros or NaNs means no box, a score of NaN no prediction. Stored as a pickle, or as JSON
-with ``null`` or NaN. A dict may leave out actions: the ``CacheTemplate`` of UPT and its descendants
-then supplies score 0, and a tiny box for roles (:func:`diaghoi.data.scenes.filled_in`), also where
-it was written as plain dicts.
+score that the person performs it; for each role of an action ``<action>_<role>``, [x1, y1, x2, y2,
+score]. A role box of zeros or NaNs means no box; a NaN score means no prediction. Files are
+pickles, or JSON with ``null`` or NaN. A dict may omit actions: the ``CacheTemplate`` of UPT and its
+descendants then supplies score 0, and a tiny box for roles (:func:`diaghoi.data.scenes.filled_in`),
+even if it was written as plain dicts.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, ROLE
 
 # The full test set has 316,000 dicts and 16 million (action, role) predictions.
 _CHUNK = 4096
-# Values of all agents, and of all other roles, of a dict.
+# Values of all agents, and of all other roles, in a dict.
 _SIDES = [itemgetter(*(KEYS[n] for n in classes)) for classes in (AGENTS, ROLES)]
 _SUFFIXES = ("_agent", "_obj", "_instr")
 _CLASS = {key: n for n, key in enumerate(KEYS)}
-# One bit for each class; sums of 51 bits are exact.
+# One bit per class; sums of 51 bits are exact.
 _BIT = 1 << np.arange(len(KEYS))
 
 
@@ -51,15 +51,15 @@ class VCocoResults(Format):
     only = "v-coco"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the box of a person."""
+        """Look for a person box."""
         return "predictions" if content.plain and "person_box" in content.first else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read boxes, pairs and triplets in the order of the images' first use.
+        """Read boxes, pairs and triplets, with images in the order of first use.
 
-        In each dict the box of the person comes first, then its distinct role boxes; a pair is a
-        distinct (person, role box or none), both in the order of first use; triplets are in
-        official class order, without those whose score is NaN.
+        In each dict the person box comes first, followed by its distinct role boxes. A pair is a
+        distinct (person, role box or none). Boxes and pairs are in the order of first use; triplets
+        are in official class order, without those whose score is NaN.
         """
         file, dicts = content.file, content.value
         bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)
@@ -73,7 +73,7 @@ class VCocoResults(Format):
         rows, origin = Rows(file, names, "dict", np.bincount(image)), options.origin_or(0)
         people = RecordTable([dicts], rows).boxes("person_box")
         people = check_boxes(rows, people, "person_box", origin=origin)
-        # A plain dict with all actions shows that none may leave out any.
+        # A plain dict with all actions shows that no dict may omit any.
         keys = frozenset(KEYS)
         partial = CacheTemplate in set(map(type, dicts)) or not (
             any(map(keys.issubset, dicts)) or all(map(keys.isdisjoint, dicts))
@@ -84,7 +84,7 @@ class VCocoResults(Format):
             part["triplet_pair"] += pairs
             pairs += len(part["dict"])
             parts.append(part)
-        # The parts of each column are freed as soon as they are joined.
+        # Parts of a column are freed as soon as they are joined.
         columns: dict[str, Any] = {
             key: np.concatenate([part.pop(key) for part in parts]) for key in [*parts[0]]
         }
@@ -124,7 +124,7 @@ class VCocoResults(Format):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Values(Rows):
-    """Origin of some values: the row of the dict, and the class that is the key, of each."""
+    """The origin of some values: for each its dict's row, and the class in its key."""
 
     row: IntArray
     verb: IntArray
@@ -136,14 +136,14 @@ class _Values(Rows):
         return replace(self, row=self.row[some], verb=self.verb[some])
 
     def error(self, row: int, column: str, problem: str) -> InputError:
-        """Make the error for one value."""
+        """Create the error for a value."""
         return super().error(int(self.row[row]), KEYS[self.verb[row]], problem)
 
 
 def _predictions(
     rows: Rows, dicts: Sequence[dict[str, Any]], start: int, origin: int, partial: bool
 ) -> dict[str, Array]:
-    """Make the columns of some dicts without a Python call for each value."""
+    """Create columns from some dicts without a Python call per value."""
     row, left_out = np.arange(len(dicts)), np.zeros(len(dicts), dtype=np.int64)
     if partial:
         misspelt = next(filter(_is_misspelt, set().union(*dicts)), None)
@@ -201,14 +201,14 @@ def _predictions(
 
 
 def _is_misspelt(key: Any) -> bool:
-    """Whether a key looks like an action with a role, but is none."""
+    """Check whether a key looks like an action with a role but is not."""
     return isinstance(key, str) and key.endswith(_SUFFIXES) and key not in _CLASS
 
 
 def _images(
     file: str, dicts: Sequence[dict[str, Any]], given: str | int | None
 ) -> tuple[list[str], IntArray]:
-    """Return the image names in the order of first use, and the image of each dict."""
+    """Return image names in the order of first use, and the image of each dict."""
     ids = [row.get("image_id") for row in dicts]
     unnamed = all(number is None for number in ids)
     if unnamed and given is None:
@@ -223,10 +223,10 @@ def _images(
             "image-id out"
         )
     ids = [given] * len(ids) if unnamed else ids
-    # The dicts of an image mostly follow one another.
+    # An image's dicts are usually consecutive.
     new = [True, *map(ne, ids[1:], ids)] if set(map(type, ids)) <= {int, str} else [True] * len(ids)
     first = list(compress(range(len(ids)), new))
-    # Texts are the keys: Python's hash of numbers can be foreseen, and many numbers with one hash
+    # Keys are text: Python's hashes of numbers are predictable, and many numbers with the same hash
     # would take hours.
     name_of = [image_number(unwrapped(ids[n])) for n in first]
     number_of = {name: n for n, name in enumerate(dict.fromkeys(name_of))}
@@ -241,17 +241,17 @@ def _images(
 
 
 def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write the pickle of the official evaluator: one dict per pair or person.
+    """Write a pickle for the official evaluator: one dict per pair or person.
 
     Parameters
     ----------
     path : path
-        The file; it appears complete or not at all.
+        The file, which is written completely or not at all.
     scenes : Scenes
-        Predictions. Every person box gets a dict; if a person has several predictions of the same
-        class, the second goes to a second dict, and so on. Classes without a prediction get NaN,
-        and missing role boxes get zeros; values that a ``CacheTemplate`` fills in are written. The
-        format cannot store images without boxes, scores of boxes and pairs, and object categories.
+        Predictions. Every person box gets a dict; if a person has several predictions of a class,
+        the second goes into a second dict, and so on. Classes without a prediction get NaN, and
+        missing role boxes get zeros; values that a ``CacheTemplate`` fills in are written. The
+        format cannot store images without boxes, box scores, pair scores, or object categories.
 
     Raises
     ------

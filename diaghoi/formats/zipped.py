@@ -1,9 +1,9 @@
 """Read zip archives of NumPy (``.npz``) and PyTorch (``torch.save``) without trusting them.
 
-Sizes are checked before anything is read, and pickles go through the restricted unpickler. A file
-of ``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids; the
+Sizes are checked before anything is read, and the restricted unpickler loads pickles. A file of
+``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids; the
 bytes of each in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy arrays,
-whatever device they were on; bfloat16 becomes float32.
+whatever their device; bfloat16 becomes float32.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PICKLE = "data.pkl"
 
 
 def entries(path: Path) -> list[zipfile.ZipInfo]:
-    """List the entries of an archive, without reading them.
+    """List the entries of an archive without reading them.
 
     Raises
     ------
@@ -52,19 +52,19 @@ def entries(path: Path) -> list[zipfile.ZipInfo]:
 
 
 def _is_stored(entry: zipfile.ZipInfo) -> bool:
-    """Whether an entry is not compressed, so that it can be read straight from the file."""
+    """Check whether an entry is uncompressed, so that it can be read directly from the file."""
     return entry.compress_type == zipfile.ZIP_STORED
 
 
 def _check_unpacked(size: int, compressed: int) -> None:
-    """Refuse compressed data that unpacks to far more."""
+    """Reject compressed data that unpacks to far more."""
     if size > UNPACKED + TIMES * compressed:
         raise ValueError(f"unpacks to {size} bytes")
 
 
 @contextmanager
 def _readable(where: str, advice: str = "") -> Iterator[None]:
-    """Turn any error in the block into an InputError: damaged archives raise all kinds."""
+    """Convert any error in the block to an InputError: damaged archives raise all kinds."""
     try:
         yield
     except InputError:
@@ -75,7 +75,7 @@ def _readable(where: str, advice: str = "") -> Iterator[None]:
 
 
 def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
-    """Open an entry; at its end, its check sum is compared, which PyTorch can leave out."""
+    """Open an entry; its checksum is compared at the end, unless PyTorch omitted it."""
     if hasattr(entry, "CRC") and not entry.CRC:
         del entry.CRC
     return cast(BinaryIO, archive.open(entry))
@@ -83,7 +83,7 @@ def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
 
 @dataclass(frozen=True)
 class Member:
-    """An array of an ``.npz`` file that is not read yet.
+    """An array in an ``.npz`` file that is not yet read.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Member:
     info: zipfile.ZipInfo
 
     def read(self) -> Array:
-        """Read the array; an array of objects goes through the restricted unpickler.
+        """Read the array; the restricted unpickler loads arrays of objects.
 
         Raises
         ------
@@ -120,12 +120,11 @@ class Member:
             return array
 
     def column(self) -> StoredArray:
-        """Return the array with its rows left in the file; one that is compressed is read whole.
+        """Return the array, leaving its rows in the file unless they are compressed.
 
         Raises
         ------
-        InputError
-            As :meth:`read`; reading rows may raise it, too.
+        InputError As :meth:`read`; reading rows may also raise it.
         """
         if _is_stored(self.info):
             with self._entry() as stream:
@@ -140,7 +139,7 @@ class Member:
         return StoredArray.in_memory(self.read())
 
     def rows(self) -> int:
-        """Return how many rows the array has, without reading them; 1 for a single value.
+        """Return the number of rows without reading them; 1 for an individual value.
 
         Raises
         ------
@@ -162,7 +161,7 @@ class Member:
 
     @contextmanager
     def _entry(self) -> Iterator[BinaryIO]:
-        """Open the entry; any error in the block becomes an InputError."""
+        """Open the entry; convert any error in the block to an InputError."""
         with self._readable(), zipfile.ZipFile(self.path) as archive:
             _check_unpacked(self.info.file_size, self.info.compress_size)
             with _opened(archive, self.info) as stream:
@@ -172,7 +171,7 @@ class Member:
         return _readable(f"{self.path}: {self.info.filename}: not a readable array")
 
     def _header(self, stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        """Read shape, storage order and type, and check that the entry holds all the data."""
+        """Read the shape, storage order and type, and check that the entry holds all the data."""
         version = np.lib.format.read_magic(stream)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
             np.lib.format.read_array_header_2_0
@@ -187,12 +186,12 @@ class Member:
 
 
 def members(path: Path) -> Mapping[str, Member]:
-    """List the arrays of an ``.npz`` file by name, without reading them.
+    """List the arrays of an ``.npz`` file by name without reading them.
 
     Raises
     ------
-    InputError
-        If the archive is damaged, holds no arrays, or holds compressed arrays beyond the budget.
+    InputError If the archive is damaged, holds no arrays, or its compressed arrays exceed the
+    budget.
     """
     arrays = {
         entry.filename[:-4]: Member(path, entry)
@@ -210,7 +209,7 @@ def members(path: Path) -> Mapping[str, Member]:
 
 
 def is_torch(listed: Iterable[zipfile.ZipInfo]) -> bool:
-    """Whether an archive with these entries was written by ``torch.save``."""
+    """Check whether an archive with these entries was written by ``torch.save``."""
     return bool(_pickles(entry.filename for entry in listed))
 
 
@@ -231,10 +230,10 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
     Returns
     -------
     value : object
-        As of :func:`diaghoi.formats.pickle.load_pickle`; tensors are NumPy arrays, some of them
+        As for :func:`diaghoi.formats.pickle.load_pickle`; tensors are NumPy arrays, some of them
         read-only.
     size : int
-        Bytes that the archive unpacks to.
+        Unpacked size of the archive in bytes.
 
     Raises
     ------
@@ -253,7 +252,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
     with _readable(where, "; write it again"), zipfile.ZipFile(path) as archive:
         packed = [entry for entry in by_name.values() if not _is_stored(entry)]
         on_disk, unpacked = path.stat().st_size, sum(entry.file_size for entry in packed)
-        # Entries may share bytes of the archive, so that it holds less than their sum.
+        # Entries may share bytes of the archive, which is then smaller than their sum.
         if size - unpacked + sum(entry.compress_size for entry in packed) > on_disk:
             raise ValueError("its entries are larger than the file")
         _check_unpacked(unpacked, on_disk)
