@@ -1,15 +1,26 @@
 """The program ``diaghoi``, and ``python -m diaghoi``."""
 
 import signal
+import sys
 
 
 def main() -> None:
-    """Run the command line; until it is imported, an interrupt ends the process silently."""
+    """Run the command line; until it is imported, an interrupt ends the process silently.
+
+    A memory limit that already the imports exceed becomes one line and exit code 2.
+    """
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from diaghoi.cli import main as run
+    try:
+        from diaghoi.cli import main as run
+    except Exception as error:
+        from diaghoi.exceptions import NO_MEMORY, out_of_memory
 
+        if not out_of_memory(error):
+            raise
+        print(f"diaghoi: error: {NO_MEMORY}", file=sys.stderr)
+        sys.exit(2)
     signal.signal(signal.SIGINT, usual)
     run()
 

@@ -66,6 +66,8 @@ def running_a_command() -> bool:
 
 # Maximum number of characters shown of a message, and of a name within it.
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
+NO_MEMORY = "not enough memory for this input"
+_NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
 # Number of names searched for similar ones: more than any vocabulary has, fewer than a file may
 # have.
 _MOST_CHOICES = 2000
@@ -81,16 +83,23 @@ def printable(text: str) -> str:
     )
 
 
+def out_of_memory(error: BaseException) -> bool:
+    """Check whether an error means that memory ran out, which imports and threads also report."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY)
+
+
 def check_label(text: str) -> str:
     """Return the name of a model or its parts as shown in figures and tables.
 
     Raises
     ------
     ValueError
-        If the name has unprintable characters, or more characters than fit into a figure.
+        If the name is blank, has unprintable characters, or more than fit into a figure.
     """
     if not text.isprintable():
         raise ValueError("contains characters that cannot be printed; remove them")
+    if text.isspace():
+        raise ValueError("is blank; give a name")
     if len(text) > LONGEST_NAME:
         raise ValueError(f"has {len(text):,} characters; give at most {LONGEST_NAME}")
     return text

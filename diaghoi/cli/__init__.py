@@ -13,7 +13,7 @@ from typing import Any
 from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.data.memory import keep_freed_memory
-from diaghoi.exceptions import InputError, speaking_of_options
+from diaghoi.exceptions import NO_MEMORY, InputError, out_of_memory, speaking_of_options
 from diaghoi.formats.base import OwnDataError
 from diaghoi.formats.draft import draft as drafted
 
@@ -34,6 +34,9 @@ def main() -> None:
     # Figures have no date and need no window.
     os.environ.pop("SOURCE_DATE_EPOCH", None)
     os.environ["MPLBACKEND"] = "agg"
+    # Text cannot be wrapped to no columns.
+    if not os.environ.get("COLUMNS", "").strip("0"):
+        os.environ.pop("COLUMNS", None)
     keep_freed_memory()
     code, message, draft = 0, "", ""
     with speaking_of_options(), stoppable() as stopped:
@@ -64,8 +67,10 @@ def _run() -> tuple[int, str, str]:
         # All other files are written with `replacing`, whose errors name the file.
         where = error.filename or ("stdout" if error.errno in NO_ROOM else "")
         message = f"{where}: {error.strerror or error}" if where else str(error)
-    except MemoryError:
-        message = "not enough memory for this input"
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
+        message = NO_MEMORY
     lost = _unwritten()
     if lost is not None and not (code or message):
         code = 1

@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
 from diaghoi.data.memory import keep_freed_memory, share
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import NO_MEMORY, InputError, out_of_memory
 
 # Number of workers that a task may lose before it is given up.
 MOST_LOSSES = 3
@@ -85,8 +85,10 @@ def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: A
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return Failure(f"{where}{error.strerror or error}")
-    except MemoryError:
-        return Failure("not enough memory for this input")
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
+        return Failure(NO_MEMORY)
 
 
 class LocalEngine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,33 @@ def test_figures_do_not_depend_on_the_environment(data, alone) -> None:
     assert (alone / "odd.svg").read_bytes() == (alone / "plain.svg").read_bytes()
 
 
+@SHELL
+@pytest.mark.parametrize("columns", ["0", "1", "-7", "wide"])
+def test_a_terminal_of_no_width(columns, data) -> None:
+    words = (data.predictions, "--annotations", data.annotations)
+    for command in ("semantic", "report"):
+        done = shell("", command, *words, COLUMNS=columns)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+        assert done.stdout
+
+
+@SHELL
+@pytest.mark.parametrize("megabytes", [60, 120, 200, 300])
+def test_a_limit_of_memory_that_imports_exceed(megabytes, data) -> None:
+    """Libraries that do not fit fail in ways of their own."""
+    limit = ["sh", "-c", f'ulimit -v {megabytes * 1024} && exec "$@"', "sh", sys.executable]
+    words = ["-m", "diaghoi", "report", str(data.predictions), "--annotations"]
+    done = subprocess.run(
+        [*limit, *words, str(data.annotations)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=900,
+        check=False,
+    )
+    # OpenBLAS ends the process itself, with a line of its own.
+    assert done.returncode == 0 or re.fullmatch(".*[mM]emory.*\n", done.stderr)
+
+
 def test_importing_the_package_imports_no_more() -> None:
     """The program starts at once, and an interrupt finds it ready."""
     code = "import sys, diaghoi.__main__; print(sorted({'numpy', 'typer'} & set(sys.modules)))"
@@ -65,7 +93,11 @@ def test_importing_the_package_imports_no_more() -> None:
 
 @pytest.mark.parametrize(
     ("label", "problem"),
-    [("a\x1b[2J", "contains characters that"), ("x" * 20_000, "has 20,000 characters; give at")],
+    [
+        ("a\x1b[2J", "contains characters that"),
+        ("x" * 20_000, "has 20,000 characters; give at"),
+        (" ", "is blank; give a name"),
+    ],
 )
 def test_labels_that_no_figure_can_show_are_refused(label, problem, refuse, data) -> None:
     words = (data.predictions, "--annotations", data.annotations)
