@@ -30,7 +30,15 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import object_numberings, v_coco
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import EXACT, LARGEST, Rows, check_names, is_list, shown
+from diaghoi.formats.checks import (
+    EXACT,
+    LARGEST,
+    Rows,
+    check_names,
+    is_list,
+    shown,
+    whole_number,
+)
 from diaghoi.formats.content import Content, begins, load
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent, translated
@@ -87,9 +95,10 @@ def image_number(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return ""
     try:
-        return str(int(value)) if int(value) == value and 0 <= value <= EXACT else ""
-    except (TypeError, ValueError, OverflowError):
+        number = whole_number(value)
+    except (TypeError, ValueError):
         return ""
+    return str(number) if number >= 0 else ""
 
 
 class VCoco(Format):

@@ -337,6 +337,7 @@ BAD = {
                  "dict 2 (counted from 0): image_id: None is not the number of a COCO image"),
     "image": (change(image_id="dog"), "dict 2 (counted from 0): image_id: 'dog' is not the number"),
     "list of images": (change(image_id=[1, 2]), "image_id: [1, 2] is not the number of a COCO"),
+    "complex image": (change(image_id=np.array([1 + 1j])), "is not the number of a COCO image"),
     "negative image": (change(image_id=-7), "image_id: -7 is not the number of a COCO image"),
     "no person": (lambda rows: rows[2].pop("person_box"),
                   "image '5': dict[1]: the key 'person_box' is missing; has: "),
