@@ -81,6 +81,10 @@ class Comparison(OneScreen):
         Parts of the difference between each other model and the first, if requested.
     listings : tuple of Table
         Tables whose rows are not models.
+    slices : Slices or None
+        Numbers of parts of the data, if requested.
+    intervals : mapping
+        Bounds of the models' numbers by label and path; empty for results without intervals.
     """
 
     dataset: str
@@ -97,6 +101,7 @@ class Comparison(OneScreen):
     explained: tuple[ExplainedDifference, ...] = ()
     listings: tuple[Table, ...] = ()
     slices: Slices | None = None
+    intervals: Mapping[str, Mapping[str, Sequence[float] | None]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         labels = ", ".join(model.label for model in self.models)
@@ -278,7 +283,7 @@ class Comparison(OneScreen):
             (place, each.labels[1])
             for each in differences
             if each.p_holm < level
-            for place in (_place(each.path), *(("official", key) for key in self.official(each)))
+            for place in (place_of(each.path), *(("official", key) for key in self.official(each)))
         }
         others = sorted({each.labels[0] for each in differences})
         mark = (
@@ -401,6 +406,10 @@ def compare(
             **{mean: _shared(classes_in(result, mean) for result in results) for mean in MEANS},
             "leave_mean": leaving(results, sorted(set(ORACLES) - set(TOTALS))),
         },
+        intervals={
+            model.label: result.get("intervals", {})
+            for model, result in zip(models, results, strict=True)
+        },
     )
     if not explain:
         return comparison
@@ -422,14 +431,20 @@ def _shared(texts: Iterable[str]) -> str:
     return "" if others else first
 
 
-def _place(path: str) -> tuple[str, str]:
-    """Find the table and the column of a number by its path in a result."""
-    if path.startswith("oracles."):
-        _, oracle, _, split = path.split(".", 3)
-        return f"delta_map_{split}", oracle
-    if path.startswith("map."):
+def place_of(path: str) -> tuple[str, str]:
+    """Find the table and the column of a number by its path in a result.
+
+    Both are the keys in JSON: ``pairs.recall`` is ``recall`` of ``pairs``, and
+    ``oracles.action.delta_map.full`` is ``action`` of ``delta_map_full``.
+    """
+    table, _, column = path.partition(".")
+    if table == "oracles":
+        oracle, number, split = column.split(".", 2)
+        return f"{number}_{split}", oracle
+    if table == "map":
         return "map", path
-    table, column = path.split(".", 1)
+    if table in ("negatives", "actions"):
+        return "negatives_actions", path
     return table, column
 
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
+from diaghoi.comparison.comparison import Comparison, place_of
 from diaghoi.comparison.joint import AnyComparison
 from diaghoi.comparison.study import DESCRIPTIONS
 from diaghoi.formats.output import harmless
@@ -44,7 +45,10 @@ def _shown(cell: CsvValue) -> str:
     return "" if cell is None else repr(cell)
 
 
-FIELDS = ("topic", "dataset", "protocol", "model", "stage", *DESCRIPTIONS, "column", "value")
+FIELDS = (
+    *("topic", "dataset", "protocol", "model", "stage", *DESCRIPTIONS, "column", "value"),
+    *("low", "high", "difference", "difference_low", "difference_high", "p_holm"),
+)
 
 
 def to_csv(comparison: AnyComparison) -> str:
@@ -53,7 +57,9 @@ def to_csv(comparison: AnyComparison) -> str:
     The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
     ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
     JSON) and ``value``: at full precision, a fraction where other output shows percent, empty if
-    undefined. Means are omitted, because they would count twice.
+    undefined. ``low`` and ``high`` are the bounds of the value, if results have intervals;
+    ``difference`` from the first model, its bounds and ``p_holm`` are those of tested numbers.
+    Means are omitted, because they would count twice.
 
     Parameters
     ----------
@@ -66,6 +72,24 @@ def to_csv(comparison: AnyComparison) -> str:
         for model in part.models:
             described = model.label, model.stage, *model.descriptions.values()
             about = table.key, part.dataset, part.protocol, *described
+            sure = _certainty(part, model.label)
             for column, cell in zip(table.columns, rows[model.label].cells, strict=True):
-                lines.append((*about, column.key, cell.value))
+                certainty = sure.get((table.key, column.key), [None] * 6)
+                lines.append((*about, column.key, cell.value, *certainty))
     return csv_text(FIELDS, lines)
+
+
+def _certainty(part: Comparison, label: str) -> dict[tuple[str, str], list[float | None]]:
+    """Return the intervals and tests of a model by table and column."""
+    bounds = part.intervals.get(label, {})
+    tests = {each.path: each for each in part.differences if each.labels[1] == label}
+    found = {}
+    for path in {**bounds, **tests}:
+        test = tests.get(path)
+        tested = (
+            (None,) * 4
+            if test is None
+            else (test.difference, *(test.interval or (None, None)), test.p_holm)
+        )
+        found[place_of(path)] = [*(bounds.get(path) or (None, None)), *tested]
+    return found

@@ -22,6 +22,7 @@ from diaghoi.formats.output import harmless
 from diaghoi.report.comparison import print_comparison, print_overview, shortened, to_text
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
+from diaghoi.statistics.significance import Difference
 
 
 def comparison(*labels: str, stages: str = "", backbone: str = "", **changes: Any) -> Comparison:
@@ -226,7 +227,8 @@ def test_csv_has_one_row_for_each_figure() -> None:
     text = to_csv(found)
     assert (
         text.splitlines()[0]
-        == "topic,dataset,protocol,model,stage,venue,backbone,detector,classifier,column,value"
+        == "topic,dataset,protocol,model,stage,venue,backbone,detector,classifier,column,value,"
+        "low,high,difference,difference_low,difference_high,p_holm"
     )
     rows = rows_of(text)
     tables = found.to_dict()["tables"]
@@ -238,11 +240,51 @@ def test_csv_has_one_row_for_each_figure() -> None:
         assert row["stage"] == {"QPIC": "one", "UPT": "two"}[row["model"]]
 
 
+def test_csv_has_the_interval_of_a_number_and_its_test_against_the_first_model() -> None:
+    results = [example(), example()]
+    results[1]["intervals"] = {
+        "map.rare": [0.1, 0.4],
+        "oracles.action.delta_map.full": [0.01, 0.02],
+        "oracles.action.map.full": [0.3, 0.5],
+        "actions.map": [0.5, 0.75],
+        "pairs.recall": None,
+    }
+    models = [StudyModel(label=label) for label in "ab"]
+    tests = [difference("map.rare", (-0.25, 0.5)), difference("actions.map", None)]
+    rows = rows_of(to_csv(compare(*results, models=models).with_differences(tests)))
+    found = {
+        (row["model"], row["topic"], row["column"]): [row[key] for key in list(row)[-6:]]
+        for row in rows
+        if any(row[key] for key in list(row)[-6:])
+    }
+    assert found == {
+        ("b", "map", "map.rare"): ["0.1", "0.4", "0.125", "-0.25", "0.5", "0.03125"],
+        ("b", "delta_map_full", "action"): ["0.01", "0.02", "", "", "", ""],
+        ("b", "negatives_actions", "actions.map"): ["0.5", "0.75", "0.125", "", "", "0.03125"],
+    }
+
+
+def difference(path: str, interval: tuple[float, float] | None) -> Difference:
+    return Difference(
+        path=path,
+        title=path,
+        labels=("a", "b"),
+        first=0.5,
+        second=0.625,
+        difference=0.125,
+        interval=interval,
+        p=0.015625,
+        p_bootstrap=0.5,
+        p_holm=0.03125,
+        sentence="",
+    )
+
+
 def test_csv_keeps_all_digits() -> None:
     result = example()
     result["map"]["full"] = 0.1 + 0.2
     text = to_csv(compare(result, models=[Model(label="a", file=Path("x"))]))
-    assert "map,hico-det,hico-det-520,a,,,,,,map.full,0.30000000000000004\r\n" in text
+    assert "map,hico-det,hico-det-520,a,,,,,,map.full,0.30000000000000004,,,,,,\r\n" in text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "\rx"])
@@ -261,7 +303,7 @@ def test_other_text_stays(text: str) -> None:
 
 
 def test_negative_figures_are_no_formulas() -> None:
-    assert "delta_map_full,hico-det,hico-det-520,a,,,,,,human_box,-0.00123\r\n" in to_csv(
+    assert "delta_map_full,hico-det,hico-det-520,a,,,,,,human_box,-0.00123,,,,,,\r\n" in to_csv(
         comparison("a")
     )
 
