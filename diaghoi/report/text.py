@@ -122,20 +122,23 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         The detector, remarks on its numbers, mAP, the ΔmAP of each error, pairs, negatives and
         actions, and the protocol. Values are in percent and percentage points.
     """
-    title = title_lines(result, width)
+    means, costs, parts = _means(result), _costs(result), _parts_in_words(result)
+    meaning = _meaning(result) if "semantic" in result else ""
+    said = remarks(result)
     sure = "" if "intervals" in result else ", --bootstrap 1000"
+    title = title_lines(result, width)
     below = [
         "",
-        *wrapped(_means(result), width, GAP)[:2],
+        *wrapped(means, width, GAP)[:2],
         "",
-        *_costs(result),
-        *(folded(_meaning(result), width, 2) if "semantic" in result else ()),
+        *costs,
+        *(folded(meaning, width, 2) if meaning else ()),
         "",
-        *wrapped(_parts_in_words(result), width, " · "),
+        *wrapped(parts, width, " · "),
         *end_lines(result, f"--detail{sure}, --out FOLDER", width),
     ]
     taken = sum(max(1, -(-cell_len(line) // width)) for line in (*title, *below))
-    return [*title, *marked(remarks(result), width, LINES - taken), *below]
+    return [*title, *marked(said, width, LINES - taken), *below]
 
 
 def title_lines(result: Result, width: int) -> list[str]:
