@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import warnings
-import webbrowser
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -278,6 +277,8 @@ class PageOptions:
 
     def serve(self, page: Page, quiet: bool) -> None:
         """Serve a page at an unguessable local URL until Ctrl-C."""
+        import webbrowser
+
         from diaghoi.report.html.server import PageServer
 
         with PageServer(page, self.pictures, self.port) as server:

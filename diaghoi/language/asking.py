@@ -9,7 +9,7 @@ followed, so keys stay with their server.
 from __future__ import annotations
 
 import email.utils
-import http.client
+import http
 import json
 import math
 import os
@@ -39,6 +39,7 @@ LETTERS_PER_TOKEN = 4.0
 PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 """Statuses with which servers refuse a picture for its content, size or type."""
 
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
 _SOON = 0.5  # seconds
 _LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer one
 _LONGEST_ASKED = 600.0  # seconds that a server may ask for; more ends the attempts
@@ -240,7 +241,7 @@ class Client:
         status = response.status_code
         # The key is removed before truncation, which might leave part of it.
         said = self._without_key(" ".join(response.content.decode("utf-8", "replace").split()))
-        phrase = http.client.responses.get(status, "")
+        phrase = _PHRASES.get(status, "")
         problem = f"HTTP {status} {phrase}: {said:.200}".rstrip(": ")
         # A success status other than 200 has no completion.
         if status in (408, 409, 425, 429) or status >= 500 or 200 <= status < 300:

@@ -13,6 +13,7 @@ import io
 import subprocess
 import sys
 import tarfile
+from compileall import compile_dir
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -64,6 +65,8 @@ def main() -> None:
     commit = commit_of(parser, chosen.base)
     found = jobs_of(chosen_topics(parser, chosen.topics), chosen)
     paths = {"base": installed(commit), "now": ROOT / "build" / "plain"}
+    # As pip does for the base; not all installers compile.
+    compile_dir(paths["now"], quiet=1)
     print(f"{machine()}\nbase: {chosen.base} ({commit[:9]})\n\n{HEAD}", flush=True)
     for folder, family in found:
         for job in family:
