@@ -55,15 +55,15 @@ OF_MODELS = {
         "the run without boxes of lower scores", number, metavar="SCORE", several=True
     ),
     "shortcuts": Key(
-        "mAP of guessing verbs from the object's category on the detector's pairs; verbs are "
-        "counted in TRAIN [the annotations, without the image]",
+        "mAP of guessing verbs from the object category of the detector's pairs; verbs are "
+        "counted in TRAIN [the annotations of the other images]",
         Path,
         alone=True,
         metavar="TRAIN",
     ),
     "slices": Key(
-        "numbers on parts of the annotations, by number, size or overlap of people and objects, "
-        "or by tags of images in a CSV file",
+        "numbers for parts of the annotations, by number, size or overlap of people and objects, "
+        "or by image tags in a CSV file",
         _sliced_by,
         alone=ATTRIBUTES,
         metavar="FILE.csv",
@@ -73,15 +73,17 @@ OF_MODELS = {
 """Analyses that also compare models."""
 ALSO = {
     "attribution": flag("the loss of mAP divided among the errors (Shapley values)"),
-    "causes": flag("false positives by patterns that incomplete annotations show"),
+    "causes": flag("false positives in patterns that are typical of incomplete annotations"),
     "calibration": flag("calibration of the scores"),
     "operating-points": flag("precision, recall, F1 and errors over the score threshold"),
     "score-threshold": Key(
-        "precision, recall and F1 of predictions from a score on", number, metavar="SCORE"
+        "precision, recall and F1 of predictions with at least a given score",
+        number,
+        metavar="SCORE",
     ),
     "semantic": Key(
-        "share of the loss that is near in meaning, by two tables of similarity or WordNet "
-        "[ratings of this package]",
+        "share of the loss that is near in meaning, according to two similarity tables or "
+        "WordNet [ratings of this package]",
         partial(sources_named, "tables"),
         alone=(MADE[0], MADE[0]),
         metavar="FILE,FILE|wordnet",
@@ -92,8 +94,8 @@ ALSO = {
 """Keys of ``--also`` of a report."""
 EXPLAIN = {
     "explain": flag(
-        "the difference to the first model, split into true and false positives, and the "
-        "annotated triplets that only one finds"
+        "the difference from the first model, split into true and false positives, and the "
+        "annotated triplets that only one model finds"
     ),
     **OF_MODELS,
 }
@@ -175,8 +177,8 @@ class ModelAnalyses:
         asked += [f"--also {name}" for name in NEED_RANKS if name in self]
         for words in asked:
             raise InputError(
-                f"{words}: the detector gives no scores, so that none of its predictions is "
-                "better than another; leave it out"
+                f"{words}: the detector gives no scores, so none of its predictions ranks above "
+                "another; leave it out"
             )
 
     def training(self, vocabulary: Vocabulary, bar: Progress) -> Scenes | None:
@@ -324,7 +326,7 @@ class SignificanceOptions:
         """Refuse tests of a single model."""
         if self.significance and models < 2:
             raise InputError(
-                "--significance: compares models, but only one is given; give two or more"
+                "--significance: compares models, and only one is given; give two or more"
             )
 
 
@@ -360,7 +362,7 @@ def with_tests(
     needed = floor(len(differences) / level + 1e-6)
     if tests.resamples < needed:
         few = (
-            f"{tests.resamples:,} exchanges are too few to tell models apart: corrected for "
+            f"{tests.resamples:,} exchanges are too few to distinguish models: corrected for "
             f"{len(differences)} comparisons, no p-value can be below {level:g}, however large the "
             f"difference; give --resamples {needed} or more"
         )
@@ -394,8 +396,8 @@ class Analyses(ModelAnalyses):
             return ()
         if vocabulary.name != "hico-det":
             raise InputError(
-                "--also rosetta: compares the evaluators that code bases have for HICO-DET; these "
-                f"are data of {vocabulary.name}, so leave it out"
+                "--also rosetta: compares the HICO-DET evaluators of code bases; these data "
+                f"belong to {vocabulary.name}, so leave it out"
             )
         return tuple(rosetta.FAMILIES.values())
 

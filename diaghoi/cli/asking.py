@@ -34,22 +34,30 @@ class AskingOptions:
     )
     tries: int = option(6, min=1, max=1000, rare=True, help="Attempts per request.")
     asks: int = option(
-        3, min=1, max=1000, rare=True, help="Most attempts for a question until a reply is valid."
+        3,
+        min=1,
+        max=1000,
+        rare=True,
+        help="Maximum attempts for a question until a reply is valid.",
     )
     timeout: float = option(
-        300.0, min=0.1, max=86_400.0, rare=True, help="Seconds for a request and its reply."
+        300.0, min=0.1, max=86_400.0, rare=True, help="Seconds to wait for a reply."
     )
     pause: float = option(
         1.0, min=0.0, max=600.0, rare=True, help="Seconds before the second attempt, then doubled."
     )
     max_tokens: int = option(
-        1024, min=0, max=10_000_000, rare=True, help="Longest reply, with reasoning; 0: no limit."
+        1024,
+        min=0,
+        max=10_000_000,
+        rare=True,
+        help="Maximum reply length, with reasoning; 0: no limit.",
     )
     temperature: float = option(
         0.0, max=10.0, rare=True, help="Sampling temperature; if negative, the server's default."
     )
     ask_again: bool = option(
-        False, help="Repeat the questions without a valid reply in earlier runs."
+        False, help="Repeat questions that had no valid reply in earlier runs."
     )
 
     def prices(self, models: int) -> list[tuple[float, float]]:
@@ -91,7 +99,7 @@ class AskingOptions:
             return True
         if sys.stdin is not None and sys.stdin.isatty():
             return typer.confirm("Start?", err=True)
-        typer.echo("Nothing was asked yet; add --yes to start.", err=True)
+        typer.echo("Nothing has been asked yet; add --yes to start.", err=True)
         return False
 
 
@@ -105,16 +113,14 @@ class PictureOptions:
         help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
         "variable with its API key [DIAGHOI_API_KEY].",
     )
-    out: Path = option(
-        help="File of JSON lines for the answers; an interrupted run resumes from it."
-    )
+    out: Path = option(help="JSON Lines file for the answers; an interrupted run resumes from it.")
     coordinates: str = option(
         "pixels",
         among=UNITS,
         help="Unit of the model's boxes: pixels, or thousandths of the sides.",
     )
     limit: int | None = option(
-        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask about the first N only."
+        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask only about the first N."
     )
     asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
@@ -154,7 +160,7 @@ class PictureOptions:
             price = (cost.tokens_in * price_in + cost.tokens_out * price_out) / 1e6
         answered = f" ({len(asker.before):,} are answered)" if asker.before else ""
         asked = f"{cost.questions:,} {asker.noun} to ask in {cost.requests:,} requests"
-        about = "models count pictures in their own ways, and some think aloud"
+        about = "models count picture tokens differently, and some reason at length"
         line = estimate_line(f"{asker.model}: {asked}{answered}", cost, about, price)
         if cost.questions and not self.asking.goes_on([line], quiet):
             return
@@ -180,7 +186,7 @@ class PictureOptions:
             },
         }
         missing = "pictures are missing or cannot be read; nothing was asked about them"
-        silent = "images had no reply; the same command asks again"
+        silent = "images had no reply; run the same command again to repeat them"
         for key, images, what in (
             ("pictures", done.problems, missing),
             ("unanswered", done.unanswered, silent),
@@ -206,7 +212,7 @@ def estimate_line(what: str, cost: Any, about: str, price: float | None) -> str:
 
 def _leaving(requests: int) -> None:
     typer.echo(
-        f"waiting for {requests} pending requests, whose answers are stored, too; interrupt again "
-        "to exit at once",
+        f"waiting for {requests} pending requests, whose answers will also be stored; interrupt "
+        "again to exit at once",
         err=True,
     )

@@ -62,7 +62,7 @@ class CaseOptions:
         panel=options.FILES, help="Folder of PNG files, page FILE.html, or FILE.pdf, .svg, .png."
     )
     images: Path | None = option(
-        None, panel=options.READING, help="Folder with the pictures; predictions need it."
+        None, panel=options.READING, help="Folder with the pictures; required for predictions."
     )
     detector: DetectorOptions = without(
         DetectorOptions, "only_predicted_images", "zero_shot", "groups"
@@ -71,7 +71,7 @@ class CaseOptions:
         None, panel=CHOICE, help=f"One of {', '.join(ERRORS)}; repeatable [all]."
     )
     hoi: str | None = option(
-        None, "--class", panel=CHOICE, help='Cases of one class, like "ride bicycle" [all].'
+        None, "--class", panel=CHOICE, help='Only cases of one class, such as "ride bicycle" [all].'
     )
     image: list[str] | None = option(
         None, metavar="NAME", panel=CHOICE, help="Only this image; repeatable [all]."
@@ -90,21 +90,19 @@ class CaseOptions:
         rare=True,
         help="Text below the PNG files of a folder.",
     )
-    repairs: bool = option(
-        False, panel=LAYOUT, help="Show the repair by the oracle beside each error."
-    )
+    repairs: bool = option(False, panel=LAYOUT, help="Show the oracle's repair next to each error.")
     outcomes: bool = option(
         False, panel=LAYOUT, help="Show right, false and missed pairs even for one model."
     )
     threshold: float | None = option(
-        None, panel=LAYOUT, help="Lowest score of a pair [the score at the best F1]."
+        None, panel=LAYOUT, help="Minimum score of a pair [the score with the best F1]."
     )
     across: int | None = option(
-        None, min=1, max=10, rare=True, help="Pictures in a row [as many as are legible]."
+        None, min=1, max=10, rare=True, help="Pictures per row [as many as are legible]."
     )
     column: options.Column = "single"
     corruption: list[str] | None = option(
-        None, panel=PICTURE, help="By name, abbreviation or group; repeatable [all]."
+        None, panel=PICTURE, help="Corruption: a name, abbreviation or group; repeatable [all]."
     )
     severity: list[str] | None = option(
         None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
@@ -210,7 +208,9 @@ class CaseOptions:
         else:
             outputs.check_folder(out)
             if images is not None and os.path.realpath(out) == os.path.realpath(images):
-                raise InputError(f"{out}: is the folder of the input pictures; give another folder")
+                raise InputError(
+                    f"{out}: is the folder with the input pictures; give another folder"
+                )
         if self.suffix == PAGE:
             outputs.check_page()
         check_readable(inputs)

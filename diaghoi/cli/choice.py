@@ -52,8 +52,8 @@ choice.command()(build)
 VLM, DETECTOR = "VLM", "HOI-specific methods"
 ALSO = {
     "selection": Key("number of picked options by number of right options", alone=True, metavar=""),
-    "distractors": Key("wrong options and confusions that mislead most", alone=True, metavar=""),
-    "positions": Key("whether the position of an option matters", alone=True, metavar=""),
+    "distractors": Key("the most misleading wrong options and confusions", alone=True, metavar=""),
+    "positions": Key("the effect of an option's position", alone=True, metavar=""),
 }
 """Keys of ``--also``, and of a result."""
 TABLES = ("choice", "selection")
@@ -66,11 +66,11 @@ KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
 class AskedOptions:
     """Options for the answered questions."""
 
-    questions: Path = argument(help="Questions, as the benchmark publishes them.")
+    questions: Path = argument(help="Questions in the benchmark's published format.")
     people: Path | None = option(
         None,
         panel=options.READING,
-        help="JSON or CSV with single, multi or the number of people per image, or annotations.",
+        help="Annotations, or JSON or CSV with single, multi or the number of people by image.",
     )
 
     @property
@@ -106,19 +106,19 @@ class DetectorOptions:
 
     reading: ReadingOptions = without(ReadingOptions, "force")
     top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
-    top_question: int | None = _best("the N best triplets on the boxes of each question instead")
+    top_question: int | None = _best("instead, the N best triplets on the boxes of each question")
     threshold: float | None = option(
         None,
         metavar="SCORE",
         panel=options.COUNTS,
-        help="Answer by all triplets with at least this score instead.",
+        help="Instead, answer with all triplets that have at least this score.",
     )
-    top_all: int | None = _best("the N best triplets of the whole prediction file instead")
+    top_all: int | None = _best("instead, the N best triplets of the whole prediction file")
     match: str | None = option(
         None,
         panel=options.COUNTS,
-        help="Place where triplets count: scene, person (IoU >= 0.5 with the person in question) "
-        "or pair (both boxes) [person, if the questions have boxes].",
+        help="Where triplets count: scene, person (IoU >= 0.5 with the person in question) or pair "
+        "(both boxes) [person if the questions have boxes].",
     )
 
     @property
@@ -133,7 +133,7 @@ class DetectorOptions:
         ways = {name: getattr(self, name) for name in WAYS if getattr(self, name) is not None}
         if len(ways) > 1:
             given = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
-            raise InputError(f"{given}: choose triplets in different ways; give only one of them")
+            raise InputError(f"{given}: select triplets in different ways; give only one of them")
         return Selection(*next(iter(ways.items()), ()))
 
     @property
@@ -240,7 +240,7 @@ class ScoreOptions(ScoredOptions):
     """Options for scoring answers, and for outputs."""
 
     asked: AskedOptions
-    answers: Path = argument(help="Answers: JSON lines with options and reply.")
+    answers: Path = argument(help="Answers: JSON Lines with options and reply.")
     dataset: options.Dataset = None
 
 

@@ -25,8 +25,8 @@ from diaghoi.cli.similarity import similarity
 # Recent versions of Typer bundle click, older ones use the installed package; this works with both.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
-ANNOTATIONS = "the annotations are given with --annotations FILE"
-SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
+ANNOTATIONS = "give annotations with --annotations FILE"
+SEVERAL = "only one prediction file is accepted; 'diaghoi compare' accepts several"
 CHANGES = ("iou", "ap", "rare", "top")
 """Common changes to a protocol."""
 # Prefixes of annotation options in other tools.

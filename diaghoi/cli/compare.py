@@ -47,8 +47,8 @@ class TableOptions(outputs.ScreenOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only these tables, by their headings (pairs, 'dmap (rare)'); overview; compact: for "
-        "a column of a paper; NAME-by-data-set: data sets side by side. JSON holds all.",
+        help="Only these tables, by heading (pairs, 'dmap (rare)'); overview; compact: fits a "
+        "paper's column; NAME-by-data-set: data sets side by side. JSON holds all tables.",
     )
     columns: list[str] | None = option(
         None,
@@ -96,14 +96,16 @@ class CompareOptions(TableOptions):
 
     models: list[Path] = argument(
         metavar="FILES...",
-        help="Predictions, saved diagnoses or results of 'report --json', all of them results of "
-        "'semantic --json', or one .toml file that lists them.",
+        help="Predictions, saved diagnoses or results of 'report --json'; or only results of "
+        "'semantic --json'; or one .toml file that lists them.",
     )
     labels: options.Labels = None
-    stage: str | None = option(None, rare=True, help="one or two, for each model, with commas.")
+    stage: str | None = option(
+        None, rare=True, help="one or two for each model, separated by commas."
+    )
     backbone: str | None = option(None, rare=True, help="Backbones, separated by commas.")
     annotations: options.Annotations = None
-    pairs: str | None = option(None, panel=options.READING, help="Pair files, with commas between.")
+    pairs: str | None = option(None, panel=options.READING, help="Pair files, separated by commas.")
     reading: ReadingOptions
     only_predicted_images: options.OnlyPredicted = False
     evaluation: ProtocolOptions
@@ -224,7 +226,7 @@ def _check(choices: CompareOptions, study: Study) -> bool:
     choices.check_files([*_files(study), study.instances, study.ids, *study.tables])
     choices.tests.check(len(study.models))
     if "explain" in choices.analyses and len(study.models) < 2:
-        raise InputError("--also explain: is between models; give at least two")
+        raise InputError("--also explain: compares models; give at least two")
     saved = {model.file: choices.saved(model.file, study.dataset) for model in study.models}
     semantic = _is_semantic(choices, study, saved)
     predicted = [file for file, result in saved.items() if result is None]
@@ -294,14 +296,15 @@ def _studies(choices: CompareOptions) -> list[Study]:
         ]
         return [Study(models=check_models(models), **given)]
     if len(files) > 1:
-        raise InputError(f"{file}: give a study alone; list the other files in it")
+        raise InputError(f"{file}: a study must be the only file; list the other files in it")
     for name, value in lists.items():
         if value is not None:
-            raise InputError(f"--{name}: {file} sets this for each model; change it there")
+            raise InputError(f"--{name}: {file} already sets this for each model; change it there")
     studies = read_studies(file)
     if len(studies) > 1 and given:
         raise InputError(
-            f"--{next(iter(given))}: {file} lists studies on several data sets; set this in them"
+            f"--{next(iter(given))}: {file} lists studies on several data sets; set this in each "
+            "study"
         )
     return [replace(study, **given) for study in studies]
 
@@ -330,7 +333,9 @@ def _is_semantic(
         "--zero-shot, --groups": evaluation.zero_shot or evaluation.groups,
     }
     for words in (words for words, value in given.items() if value):
-        raise InputError(f"{words}: is for mAP, and these are compared by meaning; leave it out")
+        raise InputError(
+            f"{words}: applies to mAP, but these are compared by meaning; leave it out"
+        )
     return True
 
 

@@ -35,14 +35,17 @@ class DemoOptions:
 
     out: options.Folder = Path("demo")
     size: int = option(
-        500, min=1, max=options.MOST_IMAGES, help="Images to simulate; HICO-DET tests on 9658."
+        500,
+        min=1,
+        max=options.MOST_IMAGES,
+        help="Images to simulate; HICO-DET has 9658 for testing.",
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
     annotations: Path | None = option(
-        None, help="Simulate the detectors on all images of these annotations instead."
+        None, help="Instead, simulate the detectors on all images of these annotations."
     )
     robustness: bool = option(
-        False, help="Simulate detectors on corrupted pictures instead, and draw all figures."
+        False, help="Instead, simulate detectors on corrupted pictures, and draw all figures."
     )
     quiet: options.Quiet = False
 

@@ -42,12 +42,12 @@ class FigureOptions:
     only: str | None = option(
         None, metavar="NAME,...", help="Only these figures, separated by commas."
     )
-    every: bool = option(False, "--all", help="Draw all figures, not only the usual ones.")
+    every: bool = option(False, "--all", help="Draw all figures, not only the default ones.")
     images: Path | None = option(
         None, help="Folder with the pictures, for typical cases on the sheet."
     )
     hoi: str | None = option(
-        None, "--class", help='The class for figures of a single class, like "ride bicycle".'
+        None, "--class", help='Class for figures of one class, such as "ride bicycle".'
     )
     workers: options.Workers = None
     quiet: options.Quiet = False
@@ -77,7 +77,7 @@ def figures(choices: FigureOptions) -> None:
         chosen = ["confusions"]
     if choices.images is not None:
         if "sheet" not in chosen:
-            raise InputError("--images: only the sheet has pictures, and it is not drawn")
+            raise InputError("--images: only the sheet shows pictures, and it is not drawn")
         Pictures(choices.images)
     for each in studies:
         ProtocolOptions(protocol=each.protocol).check(each.vocabulary)
@@ -96,7 +96,7 @@ def figures(choices: FigureOptions) -> None:
     predictions = {path for model in models for path in (model.file, model.pairs) if path}
     beside = [path for each in studies for path in (each.annotations, each.instances, each.ids)]
     if out.suffix.lower() in outputs.FIGURES:
-        raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
+        raise InputError(f"--out {out}: give a folder, in which each figure becomes a file")
     outputs.check_folder(out)
     every = (*files.values(), _captions_in(out))
     written = [path for paths in every for path in paths] if out.exists() else []

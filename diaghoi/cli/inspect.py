@@ -55,7 +55,8 @@ class InspectOptions:
         outputs.check_files([self.output.json, self.to_description], inputs)
         if self.is_data_set and (self.pairs or self.to_description or self.reading.dataset):
             raise InputError(
-                f"{self.file}: is a data set; leave --pairs, --to-description and --dataset out"
+                f"{self.file}: describes a data set; leave out --pairs, --to-description and "
+                "--dataset"
             )
 
 
@@ -90,7 +91,7 @@ def _inspect_file(choices: InspectOptions) -> None:
     dataset = choices.reading.dataset
     if choices.to_description is not None:
         if dataset is not None:
-            raise InputError("--to-description: drafts a new description; leave --dataset out")
+            raise InputError("--to-description: drafts a new description; leave out --dataset")
         write_draft(choices.to_description, [file, *filter(None, [annotations])])
         dataset = str(choices.to_description)
         if not (choices.output.quiet or choices.output.printed([".json"])):
@@ -146,10 +147,10 @@ def _print_file(result: dict[str, Any], alone: bool, following: str) -> None:
     if result["annotations"]:
         rows["annotations"] = "in the file"
     if result["kind"] == "predictions" and inspection.PAIRS_OF_TRIPLETS in rows:
-        rows["pair list"] = "none: pair recall is that of the pairs of the triplets"
+        rows["pair list"] = "none: the triplets' pairs determine pair recall"
     _print_rows(rows.items())
     inside = " in these images" if sample else " in the file itself" if alone else ""
-    more = "; --annotations compares it with its annotations" if alone else ""
+    more = "; add --annotations to compare it with its annotations" if alone else ""
     _print_remarks(result, inside + more)
     if result["kind"] == "predictions":
         typer.echo(following)
@@ -162,7 +163,7 @@ def _print_data_set(result: dict[str, Any]) -> None:
     rows.append(("protocol", result["protocol"]["name"]))
     _print_rows([*rows, *(("", phrase) for phrase in phrases_of(result["protocol"]["signature"]))])
     if result["annotations"] is None:
-        typer.echo("To inspect its annotations, too, give them with --annotations FILE.")
+        typer.echo("To inspect its annotations as well, give --annotations FILE.")
     else:
         typer.echo("Annotations")
         _print_rows(result["annotations"].items())
@@ -216,7 +217,7 @@ def convert(choices: ConvertOptions) -> None:
     """
     source, target, pairs, reading = choices.source, choices.target, choices.pairs, choices.reading
     if target.suffix != ".npz":
-        raise InputError(f"{target}: the package's own format is .npz; end the name with .npz")
+        raise InputError(f"{target}: the package's own format is .npz; give such a name")
     words = reading.words()
     outputs.check_files([target], [source, pairs, words["instances"], words["ids"]])
     with progress(choices.quiet) as bar:

@@ -39,7 +39,7 @@ FILES = {
         "gt_wo_nointer.pkl": "CDN and the published diagnosis code",
     },
     "v-coco": {
-        "vcoco_test.json": "V-COCO itself, with its COCO instances file and .ids",
+        "vcoco_test.json": "the V-COCO repository, with its COCO instances file and .ids",
         "test_vcoco.json": "QPIC, CDN",
     },
     "v-coco-thesis": {"test_vcoco.json": "QPIC, CDN"},
@@ -87,7 +87,7 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
         if not given.is_dir():
             return LocatedFile(given, [])
         if not vocabulary.known:
-            raise InputError(f"{given}: is a folder; give the annotation file itself")
+            raise InputError(f"{given}: is a folder; give the annotation file in it")
         file = _usual_file(given, FILES[dataset])
         return LocatedFile(file, [f"annotations: {file}"])
     if not vocabulary.known:
@@ -104,7 +104,7 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
     files = " or ".join(f"{file} ({source})" for file, source in FILES[dataset].items())
     raise InputError(
         f"no {dataset} annotations found in {', '.join((*looked, *FOLDERS[dataset]))}; get {files} "
-        f"and give it with --annotations FILE, or once for all in {TOML}, here or in a folder "
+        f"and give it with --annotations FILE, or permanently in {TOML}, here or in a folder "
         f'above: the line [{dataset}], and below it the line {ANNOTATIONS} = "FILE"'
     )
 
@@ -151,7 +151,7 @@ def image_labels(
     if all(np.isin(scenes.names, labels.names).all() for scenes in (annotations, predictions)):
         return labels, [f"image labels: {path}, from {place}"]
     return None, [
-        f"{path}, from {place}, does not label all of these images: Known Object goes by the box "
+        f"{path}, from {place}, does not label all of these images: Known Object uses the box "
         "annotations"
     ]
 
@@ -201,7 +201,7 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
     check_keys(str(toml), tables, list(NAMES))
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise InputError(f"{toml}: {name}: is {table!r:.60}; give a table: the line [{name}]")
+            raise InputError(f"{toml}: {name}: is {table!r:.60}; write a table: the line [{name}]")
         check_keys(f"{toml}: [{name}]", table, tuple(NAMES[name]))
         for given in table:
             text_of(f"{toml}: [{name}]", table, given)

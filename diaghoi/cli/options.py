@@ -383,7 +383,7 @@ class _Always:
         f"{MEMORY_VARIABLE} of the environment].",
     )
     help_all: bool = option(
-        False, callback=_show_all, is_eager=True, help="Show rare options, too, and exit."
+        False, callback=_show_all, is_eager=True, help="Show all options and exit."
     )
 
 
@@ -405,7 +405,7 @@ OnlyPredicted = Annotated[
     option(
         panel=READING,
         rare=True,
-        help="Evaluate only the images that annotations and all predictions hold.",
+        help="Evaluate only the images that are in the annotations and all predictions.",
     ),
 ]
 Images = Annotated[Path, option(help="Folder with the pictures.")]
@@ -459,7 +459,7 @@ Column = Annotated[
 ]
 WordNet = Annotated[
     Path | None,
-    option(panel=MEANING, help="WordNet's dict folder, instead of the extract in the package."),
+    option(panel=MEANING, help="WordNet's dict folder [the extract in the package]."),
 ]
 Workers = Annotated[
     int | None,
@@ -498,7 +498,7 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.engine != "dask":
-            raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
+            raise InputError("--scheduler: applies to a Dask cluster; add --engine dask")
 
     @contextmanager
     def started(self, bar: Progress) -> Iterator[Engine]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diaghoi.report.html import Page
 
 SHOWN = 40
-"""Number of predictions per image that a server draws: twice as many as in a page file."""
+"""Number of predictions per image drawn by a server: twice as many as in a page file."""
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 STDOUT = "-"
 FIGURES = (".pdf", ".svg", ".png")
@@ -50,8 +50,8 @@ class OutputOptions:
         None,
         metavar="PATH",
         panel=options.FILES,
-        help="File to write, by its suffix; a folder gets all files, and -.csv and so on print on "
-        "stdout. Repeatable.",
+        help="File to write, of the type of its suffix; a folder gets all files; -.csv and so on "
+        "print to stdout. Repeatable.",
     )
     json: Path | None = option(
         None, panel=options.FILES, help="Write all results to this JSON file; - for stdout."
@@ -226,10 +226,10 @@ class PageOptions:
     """Options for showing a page."""
 
     images: Path | None = option(
-        None, panel=options.FILES, help="Folder with the pictures, to draw cases on."
+        None, panel=options.FILES, help="Folder with the pictures on which cases are drawn."
     )
     open: bool = option(
-        False, panel=options.FILES, help="Explore the models in a browser, until Ctrl-C."
+        False, panel=options.FILES, help="Explore the models in a browser until Ctrl-C."
     )
     port: int = option(
         0, min=0, max=65535, panel=options.FILES, rare=True, help="Port of --open [any free one]."
@@ -267,11 +267,12 @@ class PageOptions:
                     f"--port {self.port}: cannot be used ({reason}); give another"
                 ) from None
         elif self.port:
-            raise InputError("--port: is for --open; add it or leave this out")
+            raise InputError("--port: applies to --open; add --open, or leave out --port")
         if self.images is not None:
             if not (self.open or written):
                 raise InputError(
-                    "--images: draws the cases of a page on pictures; add --open or --out FILE.html"
+                    "--images: applies to pages, which draw cases on pictures; add --open or "
+                    "--out FILE.html"
                 )
             Pictures(self.images)
 

@@ -37,20 +37,20 @@ SHEET = "quality_sheet.html"
 class AskOptions(PictureOptions):
     """Options for asking questions."""
 
-    questions: Path = argument(help="Questions, as the benchmark publishes them.")
+    questions: Path = argument(help="Questions in the benchmark's published format.")
     setting: int | None = option(
         None,
         help="1: the picture; 2: a given person; 3: a person found first [2 with boxes, else 1].",
     )
     detections: Path | None = option(
         None,
-        help="People found by a detector: JSON of boxes by image, or a prediction file.",
+        help="People found by a detector: JSON with boxes by image, or a prediction file.",
     )
-    object_box: bool = option(False, help="Also give the box of the object in setting 2.")
+    object_box: bool = option(False, help="In setting 2, also give the object box.")
     instruction: Path | None = option(
         None,
         metavar="FILE",
-        help="A text that tells the model how to answer [the instruction that the paper prints].",
+        help="Text that tells the model how to answer [the instruction printed in the paper].",
     )
     dataset: options.Dataset = None
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
@@ -61,8 +61,8 @@ class AskOptions(PictureOptions):
             return None
         if self.setting not in (None, 3):
             raise InputError(
-                "--detections: people are found first in setting 3, and this is setting "
-                f"{self.setting}; leave one of the two out"
+                "--detections: applies to setting 3, where people are found first, but this is "
+                f"setting {self.setting}; leave one of them out"
             )
         return read_detections(self.detections, asked)
 
@@ -107,7 +107,7 @@ class BuildOptions:
     """Options for building questions, and for judges."""
 
     annotations: Path = argument(help="Annotations in any known format.")
-    out: Path = option(help="The folder to write.")
+    out: Path = option(help="Folder to write to.")
     judge: list[str] | None = option(
         None,
         metavar="JUDGE",
@@ -118,12 +118,12 @@ class BuildOptions:
         "judges reject candidates before.",
     )
     images: Path | None = option(
-        None, help="Folder of the pictures, for models and the quality sheet."
+        None, help="Folder with the pictures, for models and the quality sheet."
     )
     check_people: str | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
-        help="A model that tells whether images with one annotated person show more [none].",
+        help="Model that checks whether images with one annotated person show more people [none].",
     )
     dataset: options.Dataset = None
     all_people: bool = option(
@@ -134,7 +134,7 @@ class BuildOptions:
         metavar="N",
         min=1,
         max=1_000_000,
-        help="Write a page with N random questions and their pictures for a person to check.",
+        help="Write a page with N random questions and their pictures, for manual checking.",
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of random choices.")
     store: Path | None = option(
@@ -166,7 +166,7 @@ class BuildOptions:
         if self.quality_sheet is not None:
             outputs.check_page()
         if self.images is None and asks:
-            raise InputError("models judge pictures; give the folder that holds them with --images")
+            raise InputError("models judge pictures; give their folder with --images")
 
 
 @with_options

@@ -37,17 +37,17 @@ READ = {
         "numbering of objects: coco80, coco91, hico80, coco80-1 or coco91-0",
         metavar="NUMBERING",
     ),
-    "verbs": _WHOLE._replace(help="triplets are numbered by verb, from here"),
-    "classes": _WHOLE._replace(help="triplets are numbered by HOI class, from here"),
+    "verbs": _WHOLE._replace(help="triplets hold verbs, numbered from this value"),
+    "classes": _WHOLE._replace(help="triplets hold HOI classes, numbered from this value"),
     "boxes": Key(f"layout of a box: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
     "top": Key(
-        "triplets read of each image of dense arrays, best first, at least 100",
+        "triplets read per image of dense arrays, best first, at least 100",
         options.whole(1, options.MOST_ROWS),
         metavar="N",
     ),
     "instances": Key("COCO instances that belong to vcoco_test.json", Path, metavar="FILE"),
     "ids": Key("image ids that belong to vcoco_test.json", Path, metavar="FILE"),
-    "image-id": Key("the image of a V-COCO file that does not name its one image", metavar="ID"),
+    "image-id": Key("the image of a V-COCO file with one unnamed image", metavar="ID"),
 }
 """Keys of ``--read``: how to read files whose content does not show it."""
 
@@ -220,7 +220,7 @@ class Inputs(NamedTuple):
         if not len(names):
             raise InputError(
                 f"{predictions.source or 'predictions'}: --only-predicted-images: no image is in "
-                "all files; are these predictions for another split or data set?"
+                "all files; do these predictions belong to another split or data set?"
             )
         left = (
             number_of(f"{which} image", len(scenes) - len(names))

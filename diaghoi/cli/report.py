@@ -36,7 +36,7 @@ class ReportOptions(outputs.ScreenOptions):
     """Options for diagnosing predictions, and for outputs."""
 
     predictions: str = argument(
-        help="Prediction file (or folder of .mat files); in quotes, a pattern of several."
+        help="Prediction file (or folder of .mat files), or a quoted pattern for several."
     )
     detector: DetectorOptions
     image_labels: Path | None = option(
@@ -84,8 +84,8 @@ class ReportOptions(outputs.ScreenOptions):
         refused += [f"--out {path}" for path in self.out or () if path.suffix.lower() == ".html"]
         for words in (*refused, *self.analyses.of_boxes):
             raise InputError(
-                f"{words}: needs the boxes of all images, which several files on several workers "
-                "do not give; report on one file"
+                f"{words}: needs the boxes of all images, which are not available for several "
+                "files on several workers; report on one file"
             )
         files = matching(self.predictions)
         if not files:
@@ -106,7 +106,7 @@ class ReportOptions(outputs.ScreenOptions):
         kinds = self.written.values()
         tables = [name for name in TABLES if any(kind.startswith(name) for kind in kinds)]
         if not tables:
-            raise InputError("--sort: is for classes.csv and images.csv; add --out classes.csv")
+            raise InputError("--sort: applies to classes.csv and images.csv; add --out classes.csv")
         columns = dict.fromkeys(name for table in tables for name in TABLES[table])
         options.named("--sort", self.sort.removeprefix("-"), columns)
 

@@ -105,7 +105,7 @@ class RobustnessOptions(TableOptions):
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:
-                raise InputError(f"--{name}: is for figures; add --out FOLDER")
+                raise InputError(f"--{name}: applies to figures; add --out FOLDER")
 
     def check_files(self, study: RobustnessStudy) -> None:
         """Refuse outputs that cannot be written, or would overwrite the study's files."""
@@ -176,8 +176,8 @@ def robustness(choices: RobustnessOptions) -> None:
     if found.failed:  # reported after everything else is written
         failed = [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         raise InputError(
-            f"{number_of('file', len(failed))} could not be used: {some_of(failed)}; the numbers "
-            "do not include them"
+            f"{number_of('file', len(failed))} could not be used and are not included in the "
+            f"numbers: {some_of(failed)}"
         )
 
 
@@ -255,7 +255,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     console.print()
     falls = worst(found.profiles, 2 if len(overview.models) < 3 else 1)
     if falls:
-        print_line(console, f"Greatest falls of mAP under {overview.protocol}", style="bold")
+        print_line(console, f"Largest drops in mAP under {overview.protocol}", style="bold")
     for label, line in falls:
         print_line(console, f"{label}, {line}")
     signature = f"{short_signature(overview.protocol, overview.signature)}|diaghoi.{__version__}"

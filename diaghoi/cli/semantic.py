@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OF_ERRORS = (".html", *outputs.FIGURES)  # show the meaning of errors, which needs scores
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
 KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
-GAINS = "the classes that gain most from similarity, N of them"
+GAINS = "the N classes that gain most from similarity"
 COSTS = "similarity and cost of action and object errors"
 ALSO = {
     "diagnose": flag(COSTS),
@@ -50,18 +50,21 @@ class MeasureOptions:
         "boxes",
         panel=COUNTS,
         rare=True,
-        help="Condition for a match: boxes, or class alone (also used without boxes).",
+        help="Condition for a match: boxes, or class alone (always used without boxes).",
     )
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(
-        0.5, panel=COUNTS, help="Score rank, 0 to 1, or score, from which mF1 counts predictions."
+        0.5, panel=COUNTS, help="Minimum score rank (0 to 1) or score of predictions in mF1."
     )
     tau_by: str = option("rank", panel=COUNTS, rare=True, help="Meaning of --tau: rank or score.")
     tau_before_map: bool = option(
         False, panel=COUNTS, rare=True, help="Use --tau for soft mAP, too."
     )
     delta: float = option(
-        0.5, panel=COUNTS, rare=True, help="Similarity from which errors count against a class."
+        0.5,
+        panel=COUNTS,
+        rare=True,
+        help="Minimum similarity of errors that count against a class.",
     )
     rule: str = option(
         "algorithm",
@@ -74,7 +77,7 @@ class MeasureOptions:
         "area", panel=COUNTS, rare=True, help="Integration of soft AP: area, trapezoid, 11-point."
     )
     subset: str = option(
-        "all", panel=COUNTS, rare=True, help="Images that count: all, or single-hoi (of one pair)."
+        "all", panel=COUNTS, rare=True, help="Images to evaluate: all, or single-hoi (of one pair)."
     )
 
 
@@ -119,11 +122,12 @@ class SemanticOptions(outputs.ScreenOptions):
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(
-                f"{asked[0]}: shows the meaning of errors, which needs scores; leave {this} out"
+                f"{asked[0]}: describes the meaning of errors, which requires scores; leave "
+                f"{this} out"
             )
         if asked and not boxed:
             raise InputError(
-                f"{asked[0]}: shows the meaning of errors, which needs boxes; leave this out"
+                f"{asked[0]}: describes the meaning of errors, which requires boxes; leave this out"
             )
 
 

@@ -43,7 +43,7 @@ class CombinationOptions:
     """Options that combine verb and object similarities, and set their scale."""
 
     weight: float = option(
-        0.5, panel=MEANING, help="Weight of the verb; the object has 1 minus this weight."
+        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
     combine: str = option(
         "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
@@ -82,7 +82,7 @@ class SimilarityOptions(CombinationOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.scale is not None and isinstance(self.sources[0], str):
-            raise InputError("--scale: is for tables; add --similarity VERBS,OBJECTS")
+            raise InputError("--scale: applies to tables; add --similarity VERBS,OBJECTS")
 
     @property
     def sources(self) -> Sources:
@@ -163,7 +163,7 @@ class AgreementOptions(DescribingOptions):
         help="CSV: one item per row and one column per person, or columns annotator and rating.",
     )
     published: Path | None = option(
-        None, help="Instead, CSV of pairs of interactions and their level, to compare tables with."
+        None, help="Instead, a CSV of interaction pairs and their levels, to compare tables with."
     )
     similarity: str = similarity_option("own")
     again: Path | None = option(None, help="The same items, rated again by the same people.")
@@ -198,7 +198,7 @@ def agreement(choices: AgreementOptions) -> None:
         return
     ratings, again, highest = choices.ratings, choices.again, choices.scale
     if ratings is None:
-        raise InputError("no ratings; give a file of them, or --published FILE")
+        raise InputError("no ratings; give a file of ratings, or --published FILE")
     confidence, seed = choices.confidence, choices.seed
     choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
@@ -232,7 +232,7 @@ def _compare_with_published(choices: AgreementOptions, published: Path) -> None:
     tables = [each for each in sources if isinstance(each, Path)]
     given = set(options.given(choices)) & {"ratings", "again", "metric"}
     if given:
-        raise InputError(f"--published: compares tables, not people; leave {min(given)} out")
+        raise InputError(f"--published: compares tables, not people; leave out {min(given)}")
     choices.check(KINDS, [published, *tables], "published")
     result = agreement_with_published(read_human_scores(published, scale=choices.scale), sources)
     choices.finish(result, published_tables(result), "published")
@@ -351,7 +351,7 @@ class BuildOptions:
         None,
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
-        "[DIAGHOI_API_KEY]. The others rate only pairs that the first did not rate 0.",
+        "[DIAGHOI_API_KEY]. Further raters only rate pairs that the first rater did not rate 0.",
     )
     baseline: str | None = option(
         None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."
@@ -363,7 +363,7 @@ class BuildOptions:
     asking: AskingOptions = without(AskingOptions, "temperature")
     batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
     check_zeros: int = option(
-        0, min=0, max=1_000_000, help="Ask others about so many pairs that the first rated 0."
+        0, min=0, max=1_000_000, help="Ask others about N pairs that the first rater rated 0."
     )
     seed: options.Seed = 0
     output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
@@ -374,7 +374,7 @@ class BuildOptions:
         if bool(self.rater) == (self.baseline is not None):
             raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
         if self.check_zeros and len(self.rater or []) < 2:
-            raise InputError("--check-zeros: asks a second rater about them; give another --rater")
+            raise InputError("--check-zeros: asks a second rater; give another --rater")
 
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
@@ -430,7 +430,7 @@ def build(choices: BuildOptions) -> None:
             estimate_line(
                 f"{cost.rater}: {'at most ' if number else ''}{cost.pairs:,} pairs to rate in "
                 f"{cost.requests:,} requests",
-                *(cost, "more where a model thinks aloud", spent[number]),
+                *(cost, "more if a model reasons at length", spent[number]),
             )
             for number, cost in enumerate(costs)
         ]
@@ -518,8 +518,8 @@ def _written(choices: BuildOptions, results: Sequence[RatingResult]) -> dict[str
 
 def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
     incomplete = {
-        "unread": "have no valid reply and no score of that rater; --ask-again asks again",
-        "unanswered": "had no reply; the same command asks again",
+        "unread": "have no valid reply, and no score by that rater; --ask-again asks again",
+        "unanswered": "had no reply; run the same command again to repeat them",
     }
     notes = []
     for key, what in incomplete.items():

@@ -155,7 +155,7 @@ class DiagnosisMethods(OneScreen):
         return shortcuts(self, annotations)
 
     def operating_points(self: Any) -> OperatingPoints:
-        """Compute precision, recall, F1 and errors over the score threshold.
+        """Compute precision, recall, F1 and errors as functions of the score threshold.
 
         See :func:`diaghoi.statistics.operating_points.operating_points`.
 

@@ -152,7 +152,7 @@ def test_usage(run, save, gt, found, words) -> None:
 def test_annotations_given_in_another_way(run, command: str, words) -> None:
     done = run(command, "preds.pkl", *words)
     assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("; the annotations are given with --annotations FILE.\n")
+    assert done.err.endswith("; give annotations with --annotations FILE.\n")
 
 
 def test_more_than_one_file_of_predictions(run, save, gt, found) -> None:
@@ -160,7 +160,7 @@ def test_more_than_one_file_of_predictions(run, save, gt, found) -> None:
         save(name, found)
     done = run("report", "preds.pkl", "others.pkl", "--annotations", gt)
     assert done.code == 2
-    assert "'diaghoi compare' takes several" in done.err
+    assert "'diaghoi compare' accepts several" in done.err
 
 
 def test_a_study_where_predictions_are_expected(refuse, save, gt, found, alone: Path) -> None:

@@ -365,7 +365,10 @@ BOTH = ("--similarity", "verbs.csv,objects.csv")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "o", "--scale", 4), "--scale: is for tables; add --similarity VERBS,OBJECTS"),
+        (
+            ("--out", "o", "--scale", 4),
+            "--scale: applies to tables; add --similarity VERBS,OBJECTS",
+        ),
         (("--out", "o", "--similarity", "verbs.csv"), "--similarity 'verbs.csv': give two tables"),
         (("--out", "o", *BOTH), "verbs.csv: No such file"),
         (("--out", "o", *BOTH, "--kind", "nar"), "--kind 'nar': not known (did you mean 'near'?)"),
@@ -382,7 +385,7 @@ BOTH = ("--similarity", "verbs.csv,objects.csv")
         (("--error", "asociation", "--out", "o"), "--error 'asociation': not known (did you mean"),
         (("--error", "false-positive", "--out", "o"), "--error 'false_positive': not known"),
         (("--images", "none", "--out", "o"), "none: no such folder; give the folder with"),
-        (("--out", "images"), "images: is the folder of the input pictures; give another folder"),
+        (("--out", "images"), "images: is the folder with the input pictures; give another folder"),
         (("--out", "gt"), "gt: cannot be the output folder: gt is a file"),
         (("--out", "cases.jpg"), "--out cases.jpg: the name must end in .pdf, .svg, .png, .html, "),
         (("--out", "none/cases.html"), "none/cases.html: cannot be written: the folder none"),

@@ -50,13 +50,12 @@ def test_inspect_predictions(run, data) -> None:
     assert lines[1].endswith("(triplet-lists, pickle)")
     assert lines[2] == "  images                   12"
     assert lines[-2:] == [
-        "Nothing looks wrong in the file itself; --annotations compares it with its annotations.",
+        "Nothing looks wrong in the file itself; add --annotations to compare it with its "
+        "annotations.",
         f"Next: diaghoi report {data.predictions} --annotations FILE",
     ]
     assert "  triplets read as         verbs from 0" in lines
-    assert (
-        "  pair list                none: pair recall is that of the pairs of the triplets" in lines
-    )
+    assert "  pair list                none: the triplets' pairs determine pair recall" in lines
     assert any(line.startswith("  triplet score ") for line in lines)
 
 

@@ -492,15 +492,21 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--json", "a.json"), "a.json: would overwrite an input file"),
         (("a.json", "--out", "no/t.tex"), "the folder no does not exist"),
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
-        (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
-        (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
+        (
+            ("study.toml", "a.json"),
+            "study.toml: a study must be the only file; list the other files in it",
+        ),
+        (("study.toml", "--labels", "x"), "--labels: study.toml already sets this for each model"),
         (("none.json", "--table", "pears"), "--table 'pears': there is no such table (did you mea"),
         (("a.json", "--table", "dmap (unseen)"), "give some of Official mAP, mAP under hico-det-5"),
         (("a.json", "--columns", "recal"), "--columns 'recal': there is no such column (did you"),
         (("none.toml",), "none.toml: No such file or directory"),
         (("a.json", "same.json"), "label 'a': used for two models; give each a label of its own"),
         (("a.json", "--also", "shortcuts"), "a.json: was saved without --also shortcuts; give the"),
-        (("a.json", "--images", "."), "--images: draws the cases of a page on pictures; add --ope"),
+        (
+            ("a.json", "--images", "."),
+            "--images: applies to pages, which draw cases on pictures; add --ope",
+        ),
         (("a.json", "--out", "c.html", "--images", "no"), "no: no such folder; give the folder"),
     ],
 )
@@ -600,7 +606,7 @@ def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> N
 
 def test_what_cannot_be_explained(refuse, detectors: Path, put) -> None:
     words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--also", "explain")
-    assert "--also explain: is between models; give at least two" in refuse("compare", *words)
+    assert "--also explain: compares models; give at least two" in refuse("compare", *words)
     put("a.json")
     assert "a.json: is a saved result, but --also explain follows single predictions" in refuse(
         "compare", "a.json", *words

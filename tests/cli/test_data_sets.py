@@ -194,7 +194,7 @@ def test_descriptions_are_refused_in_one_line(hoi_a, refuse, run, alone) -> None
         '"FILE"\' to it, or give them with --annotations FILE\n'
     )
     done = run("report", predictions, "--dataset", "mine.toml", "--annotations", alone)
-    assert done.err == f"diaghoi: error: {alone}: is a folder; give the annotation file itself\n"
+    assert done.err == f"diaghoi: error: {alone}: is a folder; give the annotation file in it\n"
     assert [entry.name for entry in alone.iterdir()] == ["mine.toml"]
 
 
@@ -268,8 +268,8 @@ def test_other_evaluators_are_those_of_hico_det(swig, run) -> None:
     done = run("report", swig[0], "--also", "rosetta", "--json", "x.json")
     assert done.code == 2
     assert done.err.endswith(
-        "--also rosetta: compares the evaluators that code bases have for HICO-DET; these are data "
-        "of swig-hoi, so leave it out\n"
+        "--also rosetta: compares the HICO-DET evaluators of code bases; these data belong to "
+        "swig-hoi, so leave it out\n"
     )
     assert not Path("x.json").exists()
 
@@ -281,6 +281,6 @@ def test_where_annotations_of_swig_hoi_are_looked_for(swig, run) -> None:
     assert done.err == (
         "diaghoi: error: no swig-hoi annotations found in "
         "data/swig_hoi, data/swig_hoi/annotations, swig_hoi; get swig_test_1000.json (SWIG-HOI "
-        "itself) and give it with --annotations FILE, or once for all in diaghoi.toml, here or in "
+        "itself) and give it with --annotations FILE, or permanently in diaghoi.toml, here or in "
         'a folder above: the line [swig-hoi], and below it the line annotations = "FILE"\n'
     )

@@ -46,7 +46,7 @@ def test_a_known_data_set_is_numbered_as_formats_do(run) -> None:
     assert (done.code, done.err) == (0, "")
     assert "  objects         80\n" in done.out
     assert "  object numbers  not given\n" in done.out
-    assert done.out.endswith("give them with --annotations FILE.\n")
+    assert done.out.endswith("as well, give --annotations FILE.\n")
 
 
 def test_notes_and_warnings_are_shown(run, alone: Path) -> None:
@@ -68,7 +68,7 @@ def test_notes_and_warnings_are_shown(run, alone: Path) -> None:
 
 def test_what_a_description_cannot_have_is_refused(refuse, run, annotated: Path) -> None:
     for words in (("--pairs", "gt.json"), ("--dataset", "v-coco"), ("--to-description", "x.toml")):
-        assert f"{annotated}: is a data set; leave --pairs, " in refuse(
+        assert f"{annotated}: describes a data set; leave out " in refuse(
             "inspect", annotated, *words
         )
     done = run("inspect", annotated, "--json", annotated)

@@ -130,7 +130,7 @@ def test_what_was_passed_over_is_said(run, data, monkeypatch) -> None:
             "known: annotations, image-labels",
         ),
         ('[v-coco]\nimage-labels = "a"', "diaghoi.toml: [v-coco]: image-labels: unknown key; know"),
-        ("hico-det = 1", "diaghoi.toml: hico-det: is 1; give a table: the line [hico-det]"),
+        ("hico-det = 1", "diaghoi.toml: hico-det: is 1; write a table: the line [hico-det]"),
         ("[hico-det]\nannotations = 1", "diaghoi.toml: [hico-det]: annotations: is 1; give a stri"),
         ("[hico-det", "diaghoi.toml: not valid TOML (Expected ']' at the end of a table declar"),
     ],
@@ -162,8 +162,8 @@ def test_nothing_found(run, data) -> None:
         "diaghoi: error: no hico-det annotations found in data/hicodet, hicodet, "
         "data/hico_20160224_det/annotations; get instances_test2015.json (UPT and SCG code bases) "
         "or anno_bbox.mat (HICO-DET itself) or test_hico.json (QPIC, CDN) or gt_wo_nointer.pkl "
-        "(CDN and the published diagnosis code) and give it with --annotations FILE, or once for "
-        "all in diaghoi.toml, here or in a folder above: the line "
+        "(CDN and the published diagnosis code) and give it with --annotations FILE, or "
+        "permanently in diaghoi.toml, here or in a folder above: the line "
         '[hico-det], and below it the line annotations = "FILE"\n'
     )
     put(data.annotations, "FILE")

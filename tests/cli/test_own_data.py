@@ -184,7 +184,7 @@ def test_the_draft_is_an_output_like_others(run: Any, alone: Path) -> None:
         done = run("inspect", truth, "--to-description", path)
         assert (done.code, problem in done.err) == (2, True), done.err
     done = run("inspect", truth, "--to-description", "own.toml", "--dataset", "hoi-a")
-    assert (done.code, "leave --dataset out" in done.err) == (2, True)
+    assert (done.code, "leave out --dataset" in done.err) == (2, True)
     (alone / "sub").mkdir()
     assert run("inspect", "gt.json", "--to-description", "sub/own.toml").code == 0
     assert 'annotations = "../gt.json"' in (alone / "sub/own.toml").read_text()

@@ -264,8 +264,8 @@ def test_image_labels_that_are_found_and_do_not_fit(run, data, labels: Path) -> 
     result = json.loads(done.out)
     assert result["official"]["known_object"]["source"] == "box annotations"
     assert result["notes"][0] == (
-        f"{labels}, from diaghoi.toml, does not label all of these images: Known Object goes by "
-        "the box annotations"
+        f"{labels}, from diaghoi.toml, does not label all of these images: Known Object uses "
+        f"the box annotations"
     )
 
 

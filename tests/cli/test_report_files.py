@@ -250,13 +250,19 @@ REFUSED = {
     "a file within a file": (outs("taken/a.csv"), "taken is a file, not a folder"),
     "a folder as file": (("--json", "folder"), "folder: cannot be written: it is a folder"),
     "a name of dots": (("--label", "..", *outs("o")), "--label '..': names the files in --out"),
-    "sorting nothing": (("--sort", "ap"), "--sort: is for classes.csv and images.csv; add --out"),
-    "pictures without a page": (("--images", "."), "--images: draws the cases of a page on pict"),
+    "sorting nothing": (
+        ("--sort", "ap"),
+        "--sort: applies to classes.csv and images.csv; add --out",
+    ),
+    "pictures without a page": (
+        ("--images", "."),
+        "--images: applies to pages, which draw cases on pict",
+    ),
     "no folder of pictures": (
         ("--images", "no", *outs("p.html")),
         "no: no such folder; give the",
     ),
-    "port": (("--port", "80"), "--port: is for --open; add it or leave this out"),
+    "port": (("--port", "80"), "--port: applies to --open; add --open, or leave out --port"),
     "width": (("--column", "singel"), "(did you mean 'single'?); give one of single, double"),
 }
 

@@ -174,7 +174,7 @@ def test_what_needs_ranks_is_refused_without_scores(report, also: list[str]) -> 
     assert (done.code, done.out) == (2, "")
     assert f"--also {also[0].split(',')[0].split('=')[0]}: the detector gives no scores" in done.err
     done = report(*words[:3], "--protocol", "top=5")
-    assert "--protocol top=5: the detector gives no scores, so that none of its" in done.err
+    assert "--protocol top=5: the detector gives no scores, so none of its" in done.err
 
 
 def test_commas_in_names_of_files(report, desk: Path) -> None:

@@ -203,9 +203,9 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
     ("words", "wanted"),
     [
         (("--corruption", "ZB", "--out", "f"), "the study does not have zoom_blur; give some"),
-        (("--corruption", "MB"), "--corruption: is for figures; add --out FOLDER"),
-        (("--column", "single"), "--column: is for figures; add --out FOLDER"),
-        (("--column", "single", "--out", "t.md"), "--column: is for figures; add --out FOLDER"),
+        (("--corruption", "MB"), "--corruption: applies to figures; add --out FOLDER"),
+        (("--column", "single"), "--column: applies to figures; add --out FOLDER"),
+        (("--column", "single", "--out", "t.md"), "--column: applies to figures; add --out FOLDER"),
         (("--out", "drops.gif"), "--out drops.gif: unknown suffix .gif; give one of .json,"),
         (("--out", "x.svg"), "--out x.svg: unknown suffix .svg; give one of .json, .csv, .md,"),
         (("--out", "-.pdf"), "--out -.pdf: unknown suffix .pdf"),
@@ -297,7 +297,7 @@ def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
     done = evaluate("--json", "all.json")
     assert done.code == 2
     last = done.err.splitlines()[-1]
-    assert last.startswith("diaghoi: error: 1 file could not be used: ")
+    assert last.startswith("diaghoi: error: 1 file could not be used ")
     assert str(damaged) in last
     assert "\nClean scores, MRI and CRI\n" in done.out
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
@@ -341,7 +341,7 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
     ("words", "message"),
     [
         (("--engine", "dusk"), "--engine 'dusk': not known (did you mean 'dask'?); give one of lo"),
-        (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
+        (("--scheduler", "tcp://a:1"), "--scheduler: applies to a Dask cluster; add --engine dask"),
         (
             ("--metric", "map.ful"),
             "--metric map.ful: is not a score of the report (did you",

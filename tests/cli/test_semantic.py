@@ -137,8 +137,8 @@ def test_predictions_without_scores_have_no_errors_to_show(refuse, run, words, a
     assert not list((alone / "all").glob("*.html"))
     for more in (("--also", "diagnose"), ("--out", "page.html"), ("--out", "f.svg")):
         assert (
-            f"{' '.join(more)}: shows the meaning of errors, which needs scores; leave this out"
-            in refuse(*words, *more)
+            f"{' '.join(more)}: describes the meaning of errors, which requires scores; leave "
+            f"this out" in refuse(*words, *more)
         )
         assert not (alone / "page.html").exists()
 
@@ -340,7 +340,10 @@ def test_synsets(run, data, alone, tables):
         (("--combine", "mean"), "combine 'mean': not known"),
         (("--similarity", "nothing.csv,objects.csv"), "nothing.csv: No such file"),
         (("--similarity", "wordnett"), "'wordnett' (did you mean 'wordnet'?): give two tables"),
-        (("--similarity", "own", "--scale", 4), "--scale: is for tables; add --similarity VERBS"),
+        (
+            ("--similarity", "own", "--scale", 4),
+            "--scale: applies to tables; add --similarity VERBS",
+        ),
         (("--scale", 3), "4 is outside 0 to 3"),
         (("--json", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (("--out", "examples.png.xlsx"), "examples.png.xlsx: unknown suffix .xlsx; give one of"),
@@ -348,9 +351,10 @@ def test_synsets(run, data, alone, tables):
         (("--out", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (
             ("--out", "p.html", "--no-scores"),
-            "--out p.html: shows the meaning of errors, which needs scores; leave this or --no-s",
+            "--out p.html: describes the meaning of errors, which requires scores; leave this "
+            "or --no-s",
         ),
-        (("--also", "diagnose", "--no-scores"), "--also diagnose: shows the meaning of errors"),
+        (("--also", "diagnose", "--no-scores"), "--also diagnose: describes the meaning of errors"),
         (("--also", "diagnos"), "--also diagnos: not known (did you mean 'diagnose'?)"),
         (("--also", "classes=0"), "--also classes=0: give a whole number from 1"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hico-det"),
@@ -584,9 +588,9 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
         ),
         ("verbs.csv", "none.csv", (), "none.csv"),
         ("two.json", "report.json", (), "report.json: is compared by mAP, and study.toml by meani"),
-        ("", "", ("--also", "explain"), "--also: is for mAP, and these are compared by meaning"),
-        ("", "", ("--significance",), "--significance: is for mAP, and these"),
-        ("", "", ("--table", "compact"), "--table, --columns: is for mAP, and these"),
+        ("", "", ("--also", "explain"), "--also: applies to mAP, but these are compared by meaning"),
+        ("", "", ("--significance",), "--significance: applies to mAP, but these"),
+        ("", "", ("--table", "compact"), "--table, --columns: applies to mAP, but these"),
         ("", "", ("--json", "verbs.csv"), "verbs.csv"),
     ],
 )
@@ -616,7 +620,7 @@ def test_results_that_do_not_compare_are_refused(refuse, run, words, data, alone
         ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
         ("report.json", "report.json: is compared by mAP, and one.json by meaning"),
-        ("--table=compact", "--table, --columns: is for mAP, and these are compared by meaning"),
+        ("--table=compact", "--table, --columns: applies to mAP, but these are compared by meaning"),
         ("--protocol=diag-hoi", "not diag-hoi; write it again with the same options of 'diaghoi s"),
     ):
         assert message in refuse("compare", "one.json", given)

@@ -156,7 +156,7 @@ def test_an_image_in_which_nothing_is_done(evaluate) -> None:
     ("line", "words", "message"),
     [
         ({"object_box": [0, 0, 1, 1]}, (), "line 2: object_box: the first line has no boxes; give"),
-        ({}, ("--also", "diagnose"), "--also diagnose: shows the meaning of errors"),
+        ({}, ("--also", "diagnose"), "--also diagnose: describes the meaning of errors"),
         ({"score": 0.5}, (), "line 2: score: given here, but not in line 1; give all lines with"),
     ],
 )

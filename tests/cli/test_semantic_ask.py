@@ -191,8 +191,9 @@ def test_scores_of_some_answers_alone_are_no_scores(run: Run, model: Namer, trut
 
     model.says = says
     done = run(*words(model, "--concurrent", 1))
-    assert f"1 images had no reply; the same command asks again: {NAMES[1]} (the reply comes" in (
-        done.err
+    assert (
+        f"1 images had no reply; run the same command again to repeat them: {NAMES[1]} (the "
+        f"reply comes" in (done.err)
     )
     assert len(lines()) == 3
     model.says = lambda image, boxes: RIDING

@@ -76,7 +76,7 @@ def test_what_is_wrong_is_said_before_anything_is_served(refuse, data, words, me
 def test_what_is_compared_by_meaning_is_refused(refuse, alone: Path) -> None:
     keys = ("soft_map", "mf1", "measure", "similarity", "class_set")
     (alone / "s.json").write_text("{" + ", ".join(f'"{key}": {{}}' for key in keys) + "}")
-    assert "--open: is for mAP, and these are compared by meaning" in refuse(
+    assert "--open: applies to mAP, but these are compared by meaning" in refuse(
         "compare", "s.json", "--open"
     )
 

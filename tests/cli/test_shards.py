@@ -164,7 +164,7 @@ def test_a_folder_gets_all_but_the_page(report, shards: Path, alone: Path) -> No
     ("words", "message"),
     [
         (("--engine", "dusk"), "--engine 'dusk': not known (did you mean 'dask'?); give one of lo"),
-        (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
+        (("--scheduler", "tcp://a:1"), "--scheduler: applies to a Dask cluster; add --engine dask"),
     ],
 )
 def test_engines_that_are_not_there(refused, shards: Path, words, message: str) -> None:

@@ -132,10 +132,12 @@ def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
 
 def test_too_few_exchanges_are_told_and_enough_are_marked_in_latex(compare) -> None:
     # The smallest p is 1 / (1 + resamples), and 10 times as large when it is corrected.
-    words = "too few to tell models apart: corrected for 10 comparisons, no p-value can be below"
+    words = (
+        "are too few to distinguish models: corrected for 10 comparisons, no p-value can be below"
+    )
     however = "0.05, however large the difference; give --resamples 200 or more"
     few = compare("--significance", "--resamples", "199", "--detail")
-    assert f"Note: 199 exchanges are {words} {however}" in few.err
+    assert f"Note: 199 exchanges {words} {however}" in few.err
     assert DIFFERS not in few.out
     enough = compare("--significance", "--resamples", "200", "--out", "-.tex")
     assert "exchanges" not in enough.err
@@ -179,4 +181,4 @@ def test_saved_results_and_single_models_cannot_be_tested(refuse, compare, alone
     )
     done = compare("--significance", models=("one",))
     assert done.code == 2
-    assert "--significance: compares models, but only one is given" in done.err
+    assert "--significance: compares models, and only one is given" in done.err

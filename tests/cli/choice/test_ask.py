@@ -165,7 +165,7 @@ def test_nothing_is_asked_without_yes(run: Run, model: Vision) -> None:
     assert (done.code, done.out, model.asked) == (0, "", {})
     assert "m: 12 questions to ask in 12 requests, about " in done.err
     assert "by the price given" in done.err
-    assert done.err.endswith("Nothing was asked yet; add --yes to start.\n")
+    assert done.err.endswith("Nothing has been asked yet; add --yes to start.\n")
     assert not Path("a.jsonl").exists()
 
 
@@ -208,7 +208,10 @@ def test_a_question_without_a_reply_does_not_end_the_run(run: Run, model: Vision
     model.hostile = lambda words, number: error(500, "boom") if words[0] == NAMES[0] else None
     done = run(*words(model, "--tries", 2, "--json", "j.json"))
     assert done.code == 0
-    assert f"1 images had no reply; the same command asks again: {NAMES[0]} (HTTP 500" in done.err
+    assert (
+        f"1 images had no reply; run the same command again to repeat them: {NAMES[0]} (HTTP 500"
+        in done.err
+    )
     (told,) = json.loads(Path("j.json").read_text())["unanswered"]
     assert told["image"] == NAMES[0]
     model.hostile = lambda words, number: None
@@ -583,7 +586,7 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--object-box",), "--object-box: objects are given beside the person that is asked about"),
     (("--coordinates", "pixel"), "--coordinates 'pixel': not known (did you mean 'pixels'?); give"),
     (("--detections", "no.json"), "no.json: No such file"),
-    (("--detections", "foreign.jsonl", "--setting", "1"), "people are found first in setting 3"),
+    (("--detections", "foreign.jsonl", "--setting", "1"), "applies to setting 3, where people"),
     (("--price", "a"), "give the price of a million tokens"),
     (("--json", "questions.json"), "would overwrite an input file"),
     (("--dataset", "hico"), "did you mean 'hico-det'"),

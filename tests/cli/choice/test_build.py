@@ -302,7 +302,8 @@ def test_nothing_is_asked_without_yes(run: Run, annotations: Path, pictures: Pat
                    "--judge", f"{model.url},m")  # fmt: skip
     assert (done.code, done.out, model.requests) == (0, "", [])
     assert done.err == (
-        "m: at most 8 requests, each with a picture\nNothing was asked yet; add --yes to start.\n"
+        "m: at most 8 requests, each with a picture\nNothing has been asked yet; add --yes to "
+        "start.\n"
     )
     assert not Path("b").exists()
 
@@ -354,7 +355,7 @@ def test_a_quality_sheet_needs_jinja2_before_anything_is_read(run, alone, monkey
     [
         ((), "give at least one --judge"),
         (("--judge", "no.csv"), "--judge 'no.csv': there is no such file"),
-        (("--judge", "http://x/v1,m"), "models judge pictures; give the folder"),
+        (("--judge", "http://x/v1,m"), "models judge pictures; give their folder"),
         (("--judge", "time-sensitive", "--check-people", "http://x/v1,m"), "judge pictures; give"),
         (("--judge", "http://x/v1"), "--judge: has 1 part; give URL,MODEL"),
         (("--judge", "time-sensitive", "--images", "none"), "none: no such folder"),

@@ -303,7 +303,7 @@ def test_models_are_tested_against_the_first(run: Run, asked: Path, answers: Pat
     assert outcome.code == 0
     assert "small\n  model" in outcome.out
     assert "Instance-F1: no significant difference" in outcome.out
-    assert "60 exchanges are too few to tell models apart" in outcome.err
+    assert "60 exchanges are too few to distinguish models" in outcome.err
     assert "give --resamples 80 or more" in outcome.err
     assert Path("scores.png").read_bytes().startswith(b"\x89PNG")
 
@@ -340,7 +340,7 @@ BAD: list[tuple[list[str], str]] = [
     (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no box of the object"),
     (
         ["detect", "{asked}", "{predictions}", "--top", "3", "--threshold", "0.5"],
-        "--top and --threshold: choose triplets in different ways; give only one",
+        "--top and --threshold: select triplets in different ways; give only one",
     ),
     (["compare", "{asked}", "{answers}", "{answers}"], "label 'model': used for two models"),
     (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: has 2 values"),

@@ -133,7 +133,7 @@ def test_nothing_is_asked_without_yes(run, verbs: Path) -> None:
     assert (done.code, done.out, model.asked) == (0, "", {})
     assert "m: 28 pairs to rate in 28 requests, about " in done.err
     assert "by the price given" in done.err
-    assert done.err.endswith("Nothing was asked yet; add --yes to start.\n")
+    assert done.err.endswith("Nothing has been asked yet; add --yes to start.\n")
     assert not Path("t.csv").exists()
 
 
@@ -375,7 +375,7 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
         (("--baseline", "path", "--verb-candidates", "no.txt"), "no.txt: No such file"),
         (
             ("--rater", "http://127.0.0.1:1/v1,m", "--check-zeros", 5),
-            "--check-zeros: asks a second rater about them; give another --rater",
+            "--check-zeros: asks a second rater; give another --rater",
         ),
         (
             ("--baseline", "path", "--object-candidates", "verbs.txt"),

@@ -74,7 +74,7 @@ def test_any_table(run, alone: Path, published: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "no ratings; give a file of them, or --published FILE"),
+        ((), "no ratings; give a file of ratings, or --published FILE"),
         (("--published", "none.csv"), "none.csv: No such file"),
         (("people.csv", "--published", "levels.csv"), "--published: compares tables, not people"),
         (("--published", "people.csv"), "people.csv: has pairs of words; give pairs of inter"),
