@@ -1,4 +1,4 @@
-"""Repair one kind of error in a ledger per oracle, to measure what the error costs.
+"""Oracles, each of which repairs one kind of error in a ledger to measure the cost of the error.
 
 One file per oracle. To add one, write its file, name it in ``ORACLES`` in ``registry.py`` and
 test it; reports, tables and figures follow that order. The definitions are those of the Diag-HOI

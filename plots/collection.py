@@ -186,8 +186,8 @@ def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> 
         errors, counted = readings.get(reading or "", ((), ""))
         if classes := leaving(results, errors, counted=counted):
             remarks[kind.name] = (
-                "Classes that a repair leaves without annotated triplets leave the mean, which is "
-                f"part of the gain: {classes}."
+                "Classes that a repair leaves without annotated triplets drop out of the mean, "
+                f"which explains part of the gain: {classes}."
             )
     return remarks
 

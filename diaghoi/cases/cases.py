@@ -138,7 +138,8 @@ def worst_cases(
 
     Returns
     -------
-    list of Case Worst first; ties in input order.
+    list of Case
+        Worst first; ties in input order.
 
     Raises
     ------

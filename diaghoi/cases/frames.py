@@ -21,8 +21,9 @@ def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
 
     Raises
     ------
-    InputError If pandas is not installed, the table is unknown, or cases are requested of a
-    diagnosis without its annotations and predictions.
+    InputError
+        If pandas is not installed, the table is unknown, or cases are requested of a diagnosis
+        without its annotations and predictions.
     """
     if of not in FRAMES:
         raise InputError(

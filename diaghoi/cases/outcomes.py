@@ -163,7 +163,8 @@ def shared_outcomes(
 
     Raises
     ------
-    InputError As in :func:`image_outcomes`, or if the diagnoses have different images.
+    InputError
+        As in :func:`image_outcomes`, or if the diagnoses have different images.
     """
     first = models[0][0]
     for other, *_ in models[1:]:

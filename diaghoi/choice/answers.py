@@ -167,7 +167,7 @@ def read_answers(
             unasked.append(f"{image} {name}")
         elif place in answers:
             raise InputError(
-                f"{where}: image {image!r}: {name} is answered already, at {first_line[place]}; "
+                f"{where}: image {image!r}: {name} is already answered, at {first_line[place]}; "
                 "keep one of the two"
             )
         else:
@@ -286,7 +286,7 @@ def _notes(
     for skipped, what in (
         (missing, f"of {len(names)} questions have no answer and count as empty"),
         (unasked, "answers are to other questions and are left out"),
-        (unknown, "chosen texts are no options of their question and count neither way"),
+        (unknown, "chosen texts are not options of their question, and are ignored"),
     ):
         if skipped:
             yield f"{file}: {len(skipped)} {what}: {some_of(skipped)}"
@@ -294,6 +294,6 @@ def _notes(
     if unread:
         kinds = ", ".join(f"{number} {how}" for how, number in unread.most_common())
         yield (
-            f"{file}: {sum(unread.values())} of {len(answers)} replies pick nothing that can be "
-            f"read and count as empty ({kinds}); they are listed in the JSON"
+            f"{file}: {sum(unread.values())} of {len(answers)} replies have no readable choice "
+            f"and count as empty ({kinds}); they are listed in the JSON"
         )

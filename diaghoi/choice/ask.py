@@ -51,8 +51,8 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
         raise InputError(f"--setting {setting}: give 1, 2 or 3")
     if object_box and setting != 2:
         raise InputError(
-            "--object-box: objects are given beside the person that is asked about, in setting 2, "
-            f"and this is setting {setting}; leave it out"
+            "--object-box: applies to setting 2, which gives the object box with the person, but "
+            f"this is setting {setting}; leave it out"
         )
     if setting > 1:
         questions.check_boxes(["human"], "give questions with boxes, or --setting 1")
@@ -171,7 +171,7 @@ class Asker(pictures.FileAsker):
         both = all(each.object is not None for each in self.asked)
         if self.setting == 2 and both and not self.object_box:
             notes.append(
-                f"{self.questions.file}: the questions have boxes of objects, too, which are not "
+                f"{self.questions.file}: the questions also have object boxes, which are not "
                 "sent; --object-box sends them"
             )
         return notes
@@ -197,7 +197,7 @@ class Asker(pictures.FileAsker):
                 f"in {without:,} questions the person was not found; nothing is picked there"
             )
         if unread:
-            what = "replies about people hold no boxes that can be read"
+            what = "replies about people have no readable boxes"
             notes.append(f"{len(unread)} {what}: {some_of(unread)}")
         return result, f"; {self.model}, setting {self.setting}, seed {self.seed}", notes
 

@@ -1,7 +1,7 @@
 """Build multiple-choice questions from any annotated HOI data set.
 
-The construction follows section 2.2 and the settings section 2.3 of the paper (002). As in the
-paper, each image has one question: on the whole scene (setting 1), and on one of its annotated
+The construction follows section 2.2 of the paper (002), and the settings follow section 2.3. As in
+the paper, each image has one question: on the whole scene (setting 1), and on one of its annotated
 people, drawn with the seed (settings 2 and 3). All settings use the same images. An image is
 omitted, and counted, if one of its questions has fewer than four options. The paper omits 320 of
 the 9,658 HICO-DET images without giving a reason.
@@ -206,7 +206,7 @@ def build_benchmark(
     if not kept:
         why = (f"{len(of)} images have {REASONS[reason]}" for reason, of in left_out.items() if of)
         raise InputError(
-            f"{annotations.source}: no question with {OPTIONS} options can be made: "
+            f"{annotations.source}: no question with {OPTIONS} options can be built: "
             f"{'; '.join(why)}"
         )
     return ChoiceBenchmark(
@@ -262,14 +262,14 @@ def screen(
     """
     if not judges:
         raise InputError(
-            "annotations do not mark all that people do; give at least one --judge to say which "
-            "other actions are not there"
+            "annotations do not include everything that people do; give at least one --judge to "
+            "decide which other actions are absent"
         )
     seeing = [judge for judge in judges if judge.sees_pictures]
     if len(seeing) > STAGES:
         raise InputError(
-            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
-            "the candidates, one that confirms the negatives, and one for those it does not"
+            f"{len(seeing)} judges that see pictures; give at most {STAGES}: one that groups the "
+            "candidates, one that confirms the negatives, and one for those not confirmed"
         )
     records: list[JudgeRecord] = []
 
@@ -386,6 +386,6 @@ def _notes(
     if vocabulary.name not in named and vocabulary.name != "swig-hoi":
         what = f" {vocabulary.name}" if vocabulary.known else " and its description"
         yield (
-            f"images like {scenes[0].image} do not tell the data set; give --dataset{what} where "
+            f"images like {scenes[0].image} do not show the data set; give --dataset{what} where "
             "these questions are scored"
         )

@@ -25,8 +25,8 @@ from diaghoi.statistics.significance import Difference, paired_differences, resa
 OVERALL = "overall"
 TITLES = dict(zip(METRICS, ("Instance-F1", "Macro-F1", "Micro-F1", "exact match"), strict=True))
 PEOPLE = (
-    "Single, multi: questions on images with one annotated person, or several, unless a list of "
-    "images says which."
+    "Single, multi: questions on images with one or several annotated people, unless a list of "
+    "images decides."
 )
 SELECTED = (
     Column(key="right", title="Right", unit="number", group="Options a question"),
@@ -146,8 +146,8 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
 def _selected(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:
     rates = [selection_rates(each.answers, each.counts) for each in evaluations]
     caption = (
-        "Share of the right and of the wrong options that are picked, and of the questions with "
-        "fewer or more options picked than are right, or with none, %."
+        "Percentage of right and of wrong options that are picked, and of questions with too "
+        "few, too many or no picked options."
     )
     rows = [[of_model[column.key] for column in SELECTED] for of_model in rates]
     return _table("selection", "What is picked", caption, SELECTED, rows, models)

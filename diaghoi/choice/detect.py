@@ -109,8 +109,8 @@ def detected_answers(
     """
     if predictions.unread is not None:
         raise InputError(
-            f"{predictions.source or 'predictions'}: the detector gives no scores, so that none of "
-            "its triplets is better than another; give one with scores"
+            f"{predictions.source or 'predictions'}: the detector gives no scores, so none of its "
+            "triplets ranks above another; give one with scores"
         )
     selection, match = selection or Selection(), match_of(questions, match)
     # Row of the predicted image of each question, -1 for none.
@@ -197,8 +197,8 @@ def _picked(
     vocabulary, label = predictions.vocabulary, predictions.pair_label
     if len(label) and (label < 0).all():
         raise InputError(
-            f"{predictions.source}: the predictions do not say what the objects are, and options "
-            "name them; give predictions in a format that has object categories"
+            f"{predictions.source}: options name objects, but the predictions have no object "
+            "categories; give predictions in a format that has them"
         )
     # Question and class are encoded as one number, so that all options are looked up at once.
     codes: dict[Interaction, int] = {}
@@ -237,10 +237,10 @@ def _notes(
         what = "the person" if match == "person" else "person and object"
         yield (
             f"{predictions.source}: finds {what} in {met:,} of {len(questions):,} questions; in "
-            "the others it picks nothing"
+            "all others it picks nothing"
         )
     if match == "person" and all(each.object is not None for each in questions.questions):
         yield (
-            f"{questions.file}: the questions have boxes of objects, too, which are not looked at; "
-            "--match pair does"
+            f"{questions.file}: the questions also have object boxes, which are not used; --match "
+            "pair uses them"
         )

@@ -129,7 +129,7 @@ def similarity_judge(
     if missing:
         notes += (
             f"{table.source or table.name}: does not have {len(missing)} of {len(verbs)} "
-            f"verbs, which then are no negatives: {some_of(missing)}",
+            f"verbs, which are then not negatives: {some_of(missing)}",
         )
 
     def near(target: Target, candidate: Interaction) -> bool | None:
@@ -190,7 +190,7 @@ def file_judge(
             f"the first is {some_of(list(targets), 1)} there and "
             f"{some_of(list(others), 1) or 'none'} here"
         )
-    note = f"{path}: {len(others)} images in it are not asked about: {some_of(list(others))}"
+    note = f"{path}: {len(others)} of its images are not asked about: {some_of(list(others))}"
 
     def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)
@@ -311,7 +311,7 @@ def read_judges(
     """
     twice = next((text for text in texts if list(texts).count(text) > 1), None)
     if twice is not None:
-        raise InputError(f"{OPTION} {twice}: is named twice; judges have to be independent")
+        raise InputError(f"{OPTION} {twice}: is named twice; judges must be independent")
     judges: list[Judge] = []
     for text in texts:
         if text == TIME_SENSITIVE:

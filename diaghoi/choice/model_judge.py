@@ -141,8 +141,8 @@ class ModelJudge(pictures.PictureAsker):
             verdicts.append({e: bool(score) for e, score in scores.items() if score is not None})
         if unread:
             self.notes += (
-                f"{self.name}: has no valid reply on {unread} candidates, which are no negatives "
-                "by it; --ask-again asks again",
+                f"{self.name}: has no valid reply on {unread} candidates, which it does not "
+                "confirm as negatives; --ask-again asks again",
             )
         return verdicts
 
@@ -164,7 +164,7 @@ class ModelJudge(pictures.PictureAsker):
 
 @dataclass(kw_only=True)
 class PeopleCounter(pictures.PictureAsker):
-    """Runner that asks a model whether images with one annotated person show more people.
+    """Runner that asks a model whether images with one annotated person show more people people.
 
     The store keeps the answers.
     """

@@ -74,8 +74,8 @@ def read_people(
         words = questions.vocabulary
         scenes = read_annotations(path, dataset=words if words and words.known else None)
         notes.append(
-            f"{path}: images with several annotated people are multi-person; people who are not "
-            "annotated are not seen"
+            f"{path}: images with several annotated people count as multi-person; people without "
+            "annotations are not considered"
         )
         rows = questions.rows_of(scenes)
         multi_person = {name: shows_several_people(scenes, row) for name, row in rows.items()}
@@ -84,8 +84,8 @@ def read_people(
     unknown = [name for name in questions.images if name not in multi_person]
     if unknown:
         notes.append(
-            f"{path}: does not tell of {len(unknown)} images, which count overall alone: "
-            f"{some_of(unknown)}"
+            f"{path}: does not cover {len(unknown)} images, which count only in the overall "
+            f"numbers: {some_of(unknown)}"
         )
     return multi_person, tuple(notes)
 
@@ -126,7 +126,8 @@ def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, 
         several = WORDS[word] if word in WORDS else int(word) > 1
         if multi_person.setdefault(name, several) != several:
             raise InputError(
-                f"{path}: {name}: one person in one place, several in another; keep one of them"
+                f"{path}: {name}: has one person in one entry, and several in another; keep one "
+                "entry"
             )
     return multi_person
 
@@ -198,7 +199,7 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     missing = [name for name in questions.images if name not in people]
     if missing:
         notes += (
-            f"{path}: does not mention {len(missing)} of {len(questions.images)} images, in which "
+            f"{path}: does not include {len(missing)} of {len(questions.images)} images, in which "
             f"nobody is found: {some_of(missing)}",
         )
     name = f"{Path(path).name} {content_hash(str(path))[:12]}"

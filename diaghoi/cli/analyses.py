@@ -459,7 +459,7 @@ class Analyses(ModelAnalyses):
     def meaning(
         self, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs, bar: Progress
     ) -> Similarities | None:
-        """Add the meaning of errors to the result if requested; return it by triplet."""
+        """If requested, add the meaning of the errors to the result; return it per triplet."""
         if "semantic" not in self:
             return None
         from diaghoi.semantic import evaluate

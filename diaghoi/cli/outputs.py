@@ -212,7 +212,7 @@ class ScreenOptions(OutputOptions):
     def present(
         self, notes: Sequence[str], screen: Callable[[], object], everything: Callable[[], object]
     ) -> None:
-        """Print one screen and the number of notes, or with ``--detail`` all of both."""
+        """Print one screen and the number of notes; with ``--detail``, the report and all notes."""
         if self.detail:
             everything()
             print_notes(notes)

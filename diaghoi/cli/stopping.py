@@ -24,8 +24,8 @@ class Stopped(KeyboardInterrupt):
 def stoppable() -> Iterator[list[signal.Signals]]:
     """Turn SIGINT and SIGTERM into :class:`Stopped` while the block runs.
 
-    Unfinished files are then removed during exit, unlike with the default of SIGTERM. A second
-    signal ends the process at once. Any exception that leaves the block after a signal is a
+    Unfinished files are then removed on exit, which the default action of SIGTERM would not do. A
+    second signal ends the process at once. Any exception that leaves the block after a signal is a
     consequence of it, and is suppressed.
 
     Yields

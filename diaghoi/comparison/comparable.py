@@ -48,15 +48,15 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
         mine, its = (f"'{result.get('label')}'" for result in (first, other))
         if text(first, "dataset") != text(other, "dataset"):
             raise InputError(
-                f"results on different data sets do not compare: {mine} is on "
+                f"results on different data sets cannot be compared: {mine} is on "
                 f"{first['dataset']}, {its} on {other['dataset']}"
             )
         here, there = _choices(first), _choices(other)
         if here != there:
             one, two = _only(here, there), _only(there, here)
             raise InputError(
-                f"results under different protocols do not compare: {mine} has {one}, {its} has "
-                f"{two}; diagnose them again under one protocol"
+                f"results under different protocols cannot be compared: {mine} has {one}, {its} "
+                f"has {two}; diagnose them again under one protocol"
             )
     asked: dict[str, Callable[[Result], str]] = {
         "images": lambda result: _number(result, "images"),

@@ -244,7 +244,7 @@ class Comparison(OneScreen):
             If there are fewer than two models.
         """
         if not differences:
-            raise InputError("a difference is between models, but only one is given")
+            raise InputError("a difference needs at least two models; only one is given")
         tests = {each.labels: each for each in self.differences if each.path == "map.full"}
         differences = [replace(each, test=tests.get(each.labels)) for each in differences]
         return replace(
@@ -390,7 +390,7 @@ def compare(
         if isinstance(each, Diagnosis)
     ]
     if explain and len(diagnoses) < len(results):
-        raise InputError("explain: a saved result does not keep its predictions; give diagnoses")
+        raise InputError("explain: a saved result does not include its predictions; give diagnoses")
     caveats = check_comparable(results)
     first = results[0]
     comparison = Comparison(

@@ -195,7 +195,7 @@ def explained_tables(
     first = models[0].label
     reading = ""
     if any(each.shares.roles for each in differences):
-        reading = f"\nOn found pairs, unlike the number of predictions: {OWN_OBJECT}."
+        reading = f"\nOn found pairs, unlike the prediction counts: {OWN_OBJECT}."
     parts = [
         name
         for name in PARTS
@@ -225,8 +225,9 @@ def explained_tables(
             key="difference",
             title=f"Difference in mAP to {first}",
             unit="points",
-            caption="Below 0: less than the first.\nTrue positives: changes in found triplets "
-            "and their ranks; false positives: fewer or more of them above.\nThe parts sum to the "
+            caption="Below 0: less than the first.\nTrue positives: changes in found "
+            "triplets and their ranks. False positives: changes in their number above "
+            "found triplets.\nThe parts sum to the "
             f"difference in mAP.{reading}",
         ),
         table_of(
@@ -254,7 +255,9 @@ def shares_table(difference: ExplainedDifference) -> Table:
     caption = f"{kinds[0].upper()}{kinds[1:]}: contributions to the difference in mAP. "
     if found.confidence:
         columns += [Column(title=f"{100 * found.confidence:g} % interval"), Column(title="p")]
-        caption += f"Intervals refer to each alone; none below {LEAST} annotated images. "
+        caption += (
+            f"Each interval is for one row alone; there is none below {LEAST} annotated images. "
+        )
         caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:
         caption += "Images: the difference minus that without the image."

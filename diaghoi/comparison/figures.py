@@ -37,8 +37,8 @@ from diaghoi.oracles.localised import LEFT_OUT, PUBLISHED, reading_by_pair
 
 Value = Callable[[Result], float | None]
 _RANDOM = (
-    "A random order has an AP equal to the share of negatives, which is higher the fewer "
-    "annotated pairs a detector finds: no value is marked as best."
+    "The AP of a random order is the share of negatives, which rises as a detector finds fewer "
+    "annotated pairs, so no value is marked as best."
 )
 # A column with the path of its number in a result; the columns of a table with its texts.
 Figure = tuple[Column, Value]
@@ -183,7 +183,7 @@ def _number(measure: Measure, split: str, splits: Sequence[str], result: Result)
 
 def _official(results: Sequence[Result]) -> Contents:
     official = part(results[0], "official")
-    caption = "By the rules of the data set's benchmark, whatever the protocol."
+    caption = "By the rules of the data set's benchmark, independent of the protocol."
     if "agent" in official:
         caption = "One role less: without point."
     sources = {
@@ -204,8 +204,8 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     if means_found_classes(results[0]):
         of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
         caption += (
-            "\nClasses without a true positive are left out, which raises the mean; models may "
-            f"differ in them, so that none is marked as best: {of_each}."
+            "\nClasses without a true positive are omitted, which raises the mean. Models may "
+            f"differ in these classes, so no value is marked as best: {of_each}."
         )
         # The values of two models may cover different classes.
         columns = [(replace(column, better=None), value) for column, value in columns]
@@ -267,18 +267,18 @@ def _costs(
     better: Better | None = "lower"
     if gone:
         caption += (
-            f"\nThe repair leaves classes without annotated triplets ({gone}): these classes "
-            "leave the mean, which is part of the gain."
+            f"\nThe repair leaves classes without annotated triplets ({gone}): these classes drop "
+            "out of the mean, which explains part of the gain."
         )
     if means_found_classes(results[0]):
         better = None
-        caption += f"\n{CHANGED}\nModels may differ in their classes, so that none is marked."
+        caption += f"\n{CHANGED}\nModels may differ in their classes, so no value is marked."
     return [
         (Column(key=name, title=error_title(name), unit="points", better=better), value)
         for name, value in values.items()
     ], _texts(key, caption, title) | {
         "unit": "percentage points",
-        "best": "of ΔmAP the smallest of its column: the error that costs least",
+        "best": "for ΔmAP, the smallest of its column: the error that costs least",
     }
 
 
@@ -300,14 +300,16 @@ def _errors(results: Sequence[Result], *, shares: bool) -> Contents:
         return None if counted is None else ratio(*counted) if shares else counted[0]
 
     names = [*part(results[0], "errors"), *TOTALS]
-    caption = "Predicted triplets; annotated ones for missed and false negative."
+    caption = "Numbers of predicted triplets; of annotated triplets for missed and false negative."
     caption += _published(results)
     if "ignored" in names:
         caption += "\nIgnored: on people without annotated actions, not among the predictions."
     texts = _texts("errors", caption) | {"unit": ""}
     if shares:
         names = [name for name in names if name != "ignored"]
-        caption = "Shares of predicted triplets; of annotated ones for missed and false negative."
+        caption = (
+            "Shares of predicted triplets; of annotated triplets for missed and false negative."
+        )
         texts = _texts("error_shares", caption)
     unit: Unit = "percent" if shares else "count"
     return [
@@ -347,7 +349,7 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
     columns = _numbers_of("negatives_actions", results, splits)
     published = any(column.key == "negatives.ap_published" for column, _ in columns)
     caption = (
-        "AP of rejecting pairs that match no annotated one"
+        "AP of rejecting pairs that match no annotated pair"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on found pairs"
         f"{own}.\n{_RANDOM}\n{actions_remark(results)}"
     )
@@ -360,7 +362,7 @@ def _shortcuts(results: Sequence[Result]) -> Contents:
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     caption = (
         "Prior: mAP of the model's pairs if verbs are scored by their frequency in annotations, "
-        "with the object or with any object.\nLift: mAP above it, percentage points."
+        "with the object or with any object.\nLift: mAP minus this prior, in percentage points."
     )
     return columns, _texts("shortcuts", caption)
 

@@ -17,9 +17,9 @@ from diaghoi.oracles import error_title
 
 WITHOUT = "class without true positive"  # among the choices of a protocol
 CHANGED = (
-    "Means leave out classes without a true positive, but a class that a repair leaves without "
-    "any prediction counts 0 in Full. Repairs thus change the classes of a mean, and ΔmAP of "
-    "Full can lie below that of each group."
+    "Means omit classes without a true positive, but a class left without predictions by a "
+    "repair counts as 0 in Full. Repairs thus change the classes of a mean, and ΔmAP of Full can "
+    "lie below that of each group."
 )
 """Remark on protocols whose means run only over found classes."""
 PRECISION = (
@@ -273,7 +273,7 @@ def known_object_remark(source: str) -> str:
 
 
 def actions_remark(results: Sequence[Result]) -> str:
-    """Explain an action mAP of all classes outside the range of the groups; empty if inside.
+    """Explain why the action mAP of all classes is outside the range of the groups, if it is.
 
     Parameters
     ----------

@@ -140,8 +140,8 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     for table in kept.tables if wanted else ():
         if not table.columns:
             raise InputError(
-                f"--columns: '{table.title}' has none of {', '.join(wanted)}; give some of its "
-                "columns, too, or leave the table out"
+                f"--columns: '{table.title}' has none of {', '.join(wanted)}; also give some of "
+                "its columns, or leave the table out"
             )
     return kept
 
@@ -427,7 +427,7 @@ def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
         caption="\n".join(
             filter(None, (said.get(key, table.caption) for key, table in tables.items()))
         ),
-        best=f"best of its column; of ΔmAP the smallest{TOLD if comparison.differences else ''}",
+        best=f"best of its column; for ΔmAP, the smallest{TOLD if comparison.differences else ''}",
     )
     return _with_mark(comparison, table)
 

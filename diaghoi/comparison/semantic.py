@@ -150,7 +150,7 @@ def _check_same(what: str, of: Callable[[Result], list[str]], one: Result, other
     if mine != its:
         here, there = ([each for each in a if each not in b] for a, b in ((mine, its), (its, mine)))
         raise InputError(
-            f"results with different {what} do not compare: '{one['label']}' has "
+            f"results with different {what} cannot be compared: '{one['label']}' has "
             f"{', '.join(here)}, '{other['label']}' has {', '.join(there)}; evaluate them again "
             "with the same"
         )

@@ -93,8 +93,8 @@ def rare_text(attributes: Iterable[str], below: int | None) -> str:
     if below is None or "rarity" not in attributes:
         return ""
     return (
-        f"Rare: classes with fewer than {below} annotated triplets in these annotations, which is "
-        "not an official split."
+        f"Rare: classes with fewer than {below} annotated triplets in these annotations; not an "
+        "official split."
     )
 
 
@@ -103,7 +103,7 @@ def _thresholds(found: Found) -> str:
     scores = [each for each in found["thresholds"] if each is not None]
     if not scores:
         return "F1: of all predictions."
-    return "F1: of predictions above the score with the best F1 over all images."
+    return "F1: of predictions above the score that gives the best F1 over all images."
 
 
 def _resamples(found: Found) -> str:
@@ -204,7 +204,10 @@ def _search_table(found: Found) -> Table:
         f"at which annotated triplets are found{less}."
     )
     if alone:
-        caption += " Difference: to others of their classes. Elsewhere: here minus the difference."
+        caption += (
+            " Difference: from other triplets of the same classes. Elsewhere: here minus the "
+            "difference."
+        )
     title = "worse than elsewhere" if alone else f"other differences to {labels[0]} than elsewhere"
     return Table(
         key="slice_search",

@@ -333,7 +333,7 @@ class _Run:
 
 def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scenes:
     if not diagnoses:
-        raise InputError("there is no detector to look at; give at least one diagnosis")
+        raise InputError("no detector is given; give at least one diagnosis")
     if any(each.protocol != diagnoses[0].protocol for each in diagnoses):
         raise InputError("the detectors were diagnosed under different protocols; use one")
     if annotations is not None:

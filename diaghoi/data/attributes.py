@@ -321,7 +321,7 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
         If the file cannot be read, has no tags, or names an image or an attribute twice.
     """
     path = Path(path)
-    rows = read_rows(path, "a header and a line per image: its name, then its tags")
+    rows = read_rows(path, "a header, and one line per image with its name and tags")
     if not rows or len(rows[0][1]) < 2:
         raise InputError(
             f"{path}: expected a header such as 'image,weather', then a line per image with its "
@@ -397,8 +397,8 @@ def _looked_up(
         tags = {PurePath(name).stem: value for name, value in tags.items()}
     if tags.keys().isdisjoint(wanted):
         raise InputError(
-            f"{where}: none of its {len(tags)} images is annotated, '{first}' for "
-            f"instance; images are named like '{next(iter(names), '')}'"
+            f"{where}: none of its {len(tags)} images is annotated ('{first}', for example); "
+            f"images are named like '{next(iter(names), '')}'"
         )
     if others := sorted(tags.keys() - set(wanted)):
         some = f"{number_of('image', len(others))} not annotated: {some_of(others)}"

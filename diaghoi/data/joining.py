@@ -41,9 +41,10 @@ def join(
     if by_position:
         if len(annotations) != len(predictions):
             raise InputError(
-                f"{predictions.source or 'predictions'}: images can only be joined by position, "
+                f"{predictions.source or 'predictions'}: images can only be joined by index, "
                 f"because one of the files has no image names, but there are {len(predictions)} "
-                f"predicted and {len(annotations)} annotated images; add a 'filename' to each image"
+                f"predicted and {len(annotations)} annotated images; add a 'filename' to each "
+                "image"
             )
         everything = annotations.names if annotations.named else predictions.names
         annotations = annotations.with_names(everything)
@@ -135,8 +136,8 @@ def shared_images(*names: StrArray) -> StrArray:
     """
     if not all(each.all() for each in names):
         raise InputError(
-            "one of the files has no image names, so that the images that all files hold are not "
-            "known; add a 'filename' to each image"
+            "one of the files has no image names, so the common images are unknown; add a "
+            "'filename' to each image"
         )
     shared = np.unique(names[0])
     for each in names[1:]:

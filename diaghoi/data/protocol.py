@@ -456,7 +456,9 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
         chosen = min(nearer, key=lambda protocol: tuple(map(len, _amiss(protocol, parts))))
         lacking, more = _amiss(chosen, parts)
         if (len(lacking), len(more)) >= (len(amiss[0]), len(amiss[1])):
-            problem = f"'{lacking[0]}' is no choice of it" if lacking else "is not the whole line"
+            problem = (
+                f"'{lacking[0]}' is not one of its choices" if lacking else "is not the whole line"
+            )
             raise InputError(f"--protocol {line}: {problem}; copy a line that a report ends with")
     return chosen
 

@@ -105,8 +105,8 @@ class Accumulator:
         Raises
         ------
         InputError
-            If lengths differ, an image was added before, or an array cannot be used. The batch is
-            then not added.
+            If lengths differ, an image has already been added, or an array cannot be used. The
+            batch is then not added.
         """
         if not len(images) == len(predictions) == len(annotations):
             raise InputError(
@@ -143,10 +143,10 @@ class Accumulator:
             If no batch was added, or nothing is annotated.
         """
         if not self._parts:
-            raise InputError("there is nothing to diagnose: no batch was added with update()")
+            raise InputError("nothing to diagnose: add batches with update()")
         if not self._annotated:
             raise InputError(
-                "no annotated triplet in any batch, so there is nothing to evaluate against"
+                "no annotated triplets in any batch, so there is nothing to compare with"
             )
         return Diagnosis.sum(self._parts)
 

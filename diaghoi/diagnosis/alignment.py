@@ -38,7 +38,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
         only = set(first.names.tolist()) ^ set(second.names.tolist())
         if only or len(first.names) != len(second.names):
             raise InputError(
-                f"{len(only)} images are in one of the diagnoses alone ({some_of(sorted(only))}); "
+                f"{len(only)} images are in only one of the diagnoses ({some_of(sorted(only))}); "
                 "compare predictions on the same images"
             )
     one, other = (
@@ -50,7 +50,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
     )
     if not np.array_equal(one, other):
         raise InputError(
-            f"{second.label or 'the second'} was diagnosed with different annotations than "
+            f"{second.label or 'the second'} was diagnosed with other annotations than "
             f"{first.label or 'the first'}; diagnose both with the same file"
         )
 

@@ -60,7 +60,7 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
         if said:
             # Boxes on another scale would also be shifted.
             sized = all(each.split()[-1] in WORDS[0] + WORDS[1] for each in said)
-            made = "their width and height are made" if sized else "they are scaled"
+            made = "their width and height are computed" if sized else "they are scaled"
             where = "" if sized else " to the original image"
             sentences.append(
                 f"{name} boxes are {' and '.join(said)} compared with the annotated ones (medians "

@@ -117,7 +117,7 @@ def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[
         other = image + step
         inside = (other >= 0) & (other < len(annotations))
         moved = _Boxes(other[inside], box[inside])
-        yield f"taken for those of the {which} image", "give each image its own boxes", moved
+        yield f"used for the {which} image", "give each image its own boxes", moved
 
 
 def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
@@ -133,9 +133,9 @@ def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
     best = max(share_of, key=share_of.__getitem__)
     much = "small" if best > 1 else "large"
     text = (
-        f"about {best:g} times as wide and high around their centres, {100 * share_of[best]:.0f} % "
-        f"would: they are in pixels of the original image, but too {much}; check how their width "
-        "and height are made"
+        f"about {best:g} times as wide and high around their centres, {100 * share_of[best]:.0f} "
+        f"% would: they are in pixels of the original image, but too {much}; check how their "
+        "width and height are computed"
     )
     return BoxReading(text, share_of[best], misread=False)
 

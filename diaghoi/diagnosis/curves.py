@@ -82,7 +82,8 @@ def precision_recall(true: BoolArray, positives: int) -> Curve:
 
     Returns
     -------
-    Curve One point per right row; empty if nothing is annotated.
+    Curve
+        One point per right row; empty if nothing is annotated.
     """
     rank = np.flatnonzero(true) + 1 if positives else np.zeros(0, dtype=np.int64)
     number = np.arange(1, len(rank) + 1)

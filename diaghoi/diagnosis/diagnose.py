@@ -104,7 +104,7 @@ def diagnose(
         raise InputError(f"the annotations are of {dataset}, the predictions of {other}")
     if annotations.vocabulary.fingerprint != predictions.vocabulary.fingerprint:
         raise InputError(
-            f"annotations and predictions were read with different descriptions of {dataset}; read "
+            f"annotations and predictions were read with two descriptions of {dataset}; read "
             "both with the same one"
         )
     if protocol is None:
@@ -138,8 +138,8 @@ def check_choices(annotations: SceneSource, protocol: Protocol) -> None:
     check_protocol(protocol, annotations.vocabulary)
     if not annotations.bounds["triplet"][-1]:
         raise InputError(
-            f"{annotations.source or 'annotations'}: no annotated triplet, so there is nothing to "
-            "evaluate against"
+            f"{annotations.source or 'annotations'}: no annotated triplets, so there is nothing "
+            "to compare with"
         )
 
 

@@ -187,12 +187,12 @@ class Diagnosis(DiagnosisMethods):
         """
         parts = list(parts)
         if not parts:
-            raise InputError("there is no diagnosis to add up")
+            raise InputError("no diagnoses to add; give at least one")
         first = parts[0]
         for part in parts[1:]:
             if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
                 raise InputError(
-                    f"diagnoses of different data sets do not add: {first.vocabulary.name}, "
+                    f"diagnoses of different data sets cannot be added: {first.vocabulary.name}, "
                     f"{part.vocabulary.name}"
                 )
             for name in ("protocol", "known_object_source", "pair_source"):
@@ -204,7 +204,8 @@ class Diagnosis(DiagnosisMethods):
         unique, number = np.unique(names[names != ""], return_counts=True)
         if (number > 1).any():
             raise InputError(
-                "diagnoses that share images do not add: " + some_of(unique[number > 1].tolist())
+                "diagnoses that share images cannot be added: "
+                + some_of(unique[number > 1].tolist())
             )
         images = [len(part.names) for part in parts]
         return replace(

@@ -158,7 +158,7 @@ def _outside(scenes: Scenes, sizes: IntArray) -> list[str]:
     width, height = sizes[scenes.box_image[first]].tolist()
     box = ", ".join(f"{value:g}" for value in scenes.box_xyxy[first].round(1).tolist())
     return [
-        f"{int(outside.sum())} of {len(outside)} boxes reach outside their image, the first is "
+        f"{int(outside.sum())} of {len(outside)} boxes extend past their image; the first is "
         f"[{box}] in a {width} x {height} image; are they in pixels of the original image? "
         f"({_where(scenes, scenes.box_image[outside])})"
     ]
@@ -176,10 +176,10 @@ def _class_warnings(scenes: Scenes) -> list[str]:
         named = vocabulary.objects[label] if label >= 0 else "nothing"
         warnings.append(
             f"{int(unknown.sum())} of {len(unknown)} triplets have an object and a verb that form "
-            f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
-            "they are left out of the evaluation"
+            f"no HOI class; the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
+            "they are not evaluated"
             + (
-                "; many of them hint at another numbering (--read objects=NUMBERING)"
+                "; many of them suggest another numbering (--read objects=NUMBERING)"
                 if scenes.ranked
                 else ""
             )
@@ -199,7 +199,7 @@ def _class_warnings(scenes: Scenes) -> list[str]:
     key = scenes.triplet_pair.astype(np.int64) * len(vocabulary.verbs) + scenes.triplet_verb
     repeated = len(key) - len(np.unique(key))
     if repeated:
-        warnings.append(f"{repeated} triplets repeat another one of the same two boxes and verb")
+        warnings.append(f"{repeated} triplets duplicate another one with the same boxes and verb")
     return warnings
 
 
@@ -215,7 +215,7 @@ def _score_warnings(scenes: Scenes) -> list[str]:
         if outside.any():
             warnings.append(
                 f"{int(outside.sum())} {name} scores lie outside [0, 1], for instance "
-                f"{score[outside][0]:g}; ranking works, negatives and calibration do not"
+                f"{score[outside][0]:g}; this affects negatives and calibration, but not ranking"
             )
     warnings += constant_score_warnings(scenes) or flat_score_warnings(scenes)
     if scenes.scored:
@@ -223,9 +223,7 @@ def _score_warnings(scenes: Scenes) -> list[str]:
     if scenes.ranked and scenes.triplet_action_score is None:
         warnings.append("no action scores: negatives and actions will be undefined")
     if scenes.unread is not None:
-        warnings.append(
-            "no scores: mAP is known up to bounds; negatives and actions will be undefined"
-        )
+        warnings.append("no scores: mAP has only bounds; negatives and actions will be undefined")
     return warnings
 
 
@@ -243,7 +241,7 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
         ("annotated image", "not in this file", joined.annotated & ~joined.predicted & whole),
         (
             "image",
-            "of this file without a triplet, though some are annotated there",
+            "of this file without a triplet, although triplets are annotated there",
             joined.predicted & empty & meant & bool(len(scenes.triplet_image)),
         ),
         ("image", "of this file without annotations", joined.predicted & ~joined.annotated),

@@ -214,9 +214,9 @@ class DiagnosisMethods(OneScreen):
         Parameters
         ----------
         of : {"classes", "images", "errors", "cases"}
-            A row per HOI class or per image, with the columns of :attr:`classes` or :attr:`images`;
-            per error, with its number and ΔmAP of each split, a fraction; or per wrong prediction
-            and missed triplet, the 100 of each kind to look at first
+            One row per HOI class or image, with the columns of :attr:`classes` or :attr:`images`;
+            one row per error, with its number and its ΔmAP (a fraction) in each split; or one row
+            per wrong prediction and missed triplet, for the 100 of each kind to look at first
             (:func:`diaghoi.cases.cases.worst_cases`).
 
         Returns

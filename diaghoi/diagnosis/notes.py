@@ -142,8 +142,8 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
         )
     if answers.boxes_outside:
         notes.append(
-            f"{answers.boxes_outside} predicted boxes reach outside their image; they are compared "
-            "as they are"
+            f"{answers.boxes_outside} predicted boxes extend past their image; they are compared "
+            "unchanged"
         )
     return notes
 
@@ -160,7 +160,7 @@ def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
     """
     notes = []
     if pair_source == "triplets":
-        notes.append("no pair file: the predicted pairs are those of the triplets")
+        notes.append("no pair file: the predicted pairs come from the triplets")
     undefined = [figure for figure, there in scored.items() if not there]
     if undefined:
         notes.append(f"the file has no action scores: {' and '.join(undefined)} are undefined")

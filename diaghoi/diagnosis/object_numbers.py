@@ -50,9 +50,9 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
     have = f"have its category (most often '{names[0]}' is called '{names[1]}')"
     if found is None:
         return [
-            f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to "
-            f"an annotated one {have}: the categories may be numbered differently "
-            "(--read objects=NUMBERING)"
+            f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that are close to "
+            f"an annotated one {have}: the categories may be numbered differently (--read "
+            "objects=NUMBERING)"
         ]
     return [
         f"{100 * agreeing.mean():.1f} % of {len(agreeing)} predicted objects that come close to an "

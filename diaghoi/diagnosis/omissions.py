@@ -63,8 +63,8 @@ def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
         if count
     ]
     return [
-        f"{len(elsewhere)} of {len(names)} images are not of V-COCO's test split, on which the "
-        f"benchmark is evaluated, but {' and '.join(of)}: {some_of(elsewhere)}"
+        f"{len(elsewhere)} of {len(names)} images are not in V-COCO's test split, on which the "
+        f"benchmark is evaluated, but in {' and '.join(of)}: {some_of(elsewhere)}"
     ]
 
 
@@ -103,8 +103,8 @@ def role_box_warnings(predictions: Scenes) -> list[str]:
     if not never.any():
         always = with_box[~agents].sum() == total[~agents].sum()
         text = (
-            "every role has an object box: scenario 1 wants none (zeros or NaN) where the object "
-            "is not annotated, and finds none of these roles"
+            "every role has an object box: scenario 1 requires no box (zeros or NaN) if the "
+            "object is not annotated, and finds none of these roles"
         )
         return [text] if always else []
     if (never == often).all():

@@ -81,8 +81,8 @@ def check_plausible(
     grave = [doubt.text for doubt in found if doubt.grave]
     if grave and not force:
         raise InputError(
-            f"{predictions.source or 'predictions'}: {'; '.join(grave)}; --force goes on "
-            "nevertheless"
+            f"{predictions.source or 'predictions'}: {'; '.join(grave)}; give --force to evaluate "
+            "it anyway"
         )
     return [*grave, *(doubt.text for doubt in found if not doubt.grave)]
 
@@ -102,7 +102,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     """
     if not predictions.bounds["triplet"][-1]:
         # A detector without scores may list nothing; its unreadable answers are counted elsewhere.
-        text = "holds no predicted triplet, so that there is nothing to evaluate"
+        text = "holds no predicted triplets, so there is nothing to evaluate"
         return [Doubt(text, predictions.ranked)]
     if isinstance(predictions, Scenes) and predictions.unboxed:
         return []  # evaluations that need boxes refuse such files
@@ -169,7 +169,7 @@ def flat_score_warnings(scenes: Scenes) -> list[str]:
     if highest.sum() >= max(ENOUGH, SATURATED * len(score)):
         warnings.append(
             f"{int(highest.sum())} of {len(score)} triplet scores are {score.max():g}, the "
-            "highest: nothing ranks these predictions; are scores clipped or rounded?"
+            "highest: these predictions are not ranked; are scores clipped or rounded?"
         )
     order = np.lexsort((score, scenes.triplet_pair))
     pair, score = scenes.triplet_pair[order], score[order]
@@ -180,7 +180,7 @@ def flat_score_warnings(scenes: Scenes) -> list[str]:
     if alike >= max(ENOUGH, FLAT * int(several.sum())):
         warnings.append(
             f"all verbs have the same triplet score in {alike} of {int(several.sum())} pairs with "
-            "more than one: nothing ranks their actions; is the score of the verb left out?"
+            "more than one: their actions are not ranked; is the verb score missing?"
         )
     return warnings
 
@@ -255,7 +255,7 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     what = (
         "exchange subject and object"
         if exchanged
-        else "let subjects point at the boxes of people in the list of boxes"
+        else "let subjects refer to the boxes of people in the list of boxes"
     )
     text = (
         f"the subject of {int(theirs.sum())} of {len(theirs)} pairs is not a person: {what}, or "
@@ -281,8 +281,8 @@ def _objects_as_people(
     if len(people) < ENOUGH or wrong <= NO_PEOPLE * len(people):
         return []
     text = (
-        f"{wrong} of {len(people)} predicted people that come close to an annotated box come close "
-        "to an object alone: exchange person and object"
+        f"{wrong} of {len(people)} predicted people that come close to an annotated box are close "
+        "only to an object: exchange person and object"
     )
     return [Doubt(text, True)]
 

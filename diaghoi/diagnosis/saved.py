@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
         _protocol(content, each, words) for each in (settings["protocol"], *settings["also"])
     )
     if annotations.names.tolist() != predictions.names.tolist() or not predictions.scored:
-        raise _damaged(path, "names", "annotations and predictions do not belong together")
+        raise _damaged(path, "names", "annotations and predictions do not match")
     diagnosis = diagnose_images(
         annotations, predictions, protocol, label=settings["label"], also=also
     )
@@ -130,8 +130,8 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     """
     if not diagnosis.scenes:
         raise InputError(
-            "the diagnosis does not hold the annotations and predictions that it was made of; make "
-            "it with diaghoi.diagnose or an Accumulator"
+            "the diagnosis does not include its annotations and predictions; create it with "
+            "diaghoi.diagnose or an Accumulator"
         )
     parts = [join(*scenes)[:2] for scenes in diagnosis.scenes]
     if len(parts) == 1:

@@ -161,15 +161,15 @@ def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
     predictions = open_alike(truth, file, reading=settings.reading)
     if not (truth.named and predictions.named):
         raise InputError(
-            f"{file}: files are put together by the names of their images, which the predictions "
-            "or the annotations lack; report on one file"
+            f"{file}: files are joined by image name, but the predictions or annotations have no "
+            "image names; report on one file"
         )
     shared = np.isin(truth.names, predictions.names)
     if len(predictions) and not shared.any():
         raise InputError(
             f"{file}: none of the {len(predictions)} images is annotated in "
             f"{settings.truth.annotations}; the first is '{predictions.names[0]}' here and "
-            f"'{truth.names[0]}' there; leave the file out if it is of another split"
+            f"'{truth.names[0]}' there; leave the file out if it belongs to another split"
         )
     annotated = truth.take(np.flatnonzero(shared))
     try:

@@ -135,8 +135,8 @@ class Shortcuts:
         notes = []
         if self.annotations == LEFT_OUT:
             notes.append(
-                "shortcuts: without the image itself the prior is too low, with it too high; give "
-                "the annotations of the training set: --also shortcuts=FILE"
+                "shortcuts: the prior is too low without the image itself and too high with it; "
+                "give the annotations of the training set: --also shortcuts=FILE"
             )
         if self.shared:
             notes.append(
@@ -205,7 +205,9 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
         belong to another data set or have no triplet that counts.
     """
     if diagnosis.answers is not None:
-        raise InputError("shortcuts: the detector gives no scores, so a prior has nothing to rank")
+        raise InputError(
+            "shortcuts: the detector gives no scores, so nothing can be ranked against a prior"
+        )
     truth, predictions = scenes_of(diagnosis)
     counted = counted_classes(diagnosis.protocol, diagnosis.vocabulary)
     given = truth if annotations is None else annotations
@@ -217,7 +219,7 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
         )
     if not np.append(counted, False)[given.triplet_class].any():
         raise InputError(
-            f"{given.source or 'annotations of the prior'}: no annotated triplet counts, so that "
+            f"{given.source or 'annotations of the prior'}: no annotated triplet is evaluated, so "
             "there is no prior; give the annotations of the training set"
         )
     pairs = _pairs(truth, predictions, diagnosis.protocol, counted)

@@ -146,8 +146,8 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     known = of_pair[~np.isnan(of_pair)]
     if len(known) and kept.all():
         note += (
-            f"; the lowest is {known.min():.3g}, and what the detector left out before cannot be "
-            "brought back"
+            f"; the lowest is {known.min():.3g}, and pairs that the detector already omitted "
+            "cannot be restored"
         )
     return _noted(predictions.keep(kept), note)
 
@@ -265,7 +265,7 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
         return predictions.pair_score, kind
     raise InputError(
         f"{predictions.source or 'predictions'}: no detection scores of boxes and no scores of "
-        "pairs, so there is nothing to hold against a detection threshold; give the pairs with "
+        "pairs, so a detection threshold cannot be applied; give the pairs with "
         "their scores (--pairs), or boxes with scores"
     )
 

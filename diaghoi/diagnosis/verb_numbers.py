@@ -76,14 +76,14 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         text = (
             f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
             f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
-            f"{'higher' if shift > 0 else 'lower'}: they look numbered one too "
+            f"{'higher' if shift > 0 else 'lower'}: their numbers seem to be one too "
             f"{_repair_of(what, shift)}"
         )
         return [(text, True)]
     if len(called) >= VERBS:
         names = vocabulary.verbs
         text = (
-            f"{len(called)} of {looked_at} verbs are called by the name of another one: "
+            f"{len(called)} of {looked_at} verbs have the name of another verb: "
             + some_of([f"'{names[mine]}' is '{names[theirs]}'" for mine, theirs in called])
             + ": the file may list the verbs in another order"
         )
@@ -146,8 +146,8 @@ def _other_names(
 def _repair_of(what: str, shift: int) -> str:
     """Advise how to correct numbers that are one too low (positive shift) or one too high."""
     if shift > 0:
-        return f"low: add 1 to each, or give --read {what}=0 if they were read as counted from 1"
-    return f"high: give --read {what}=1, or subtract 1 from each if they were read so"
+        return f"low: add 1 to each, or give --read {what}=0 if they were read as starting from 1"
+    return f"high: give --read {what}=1, or subtract 1 from each if they were already read that way"
 
 
 def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:

@@ -184,7 +184,8 @@ def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntAr
 
     Returns
     -------
-    (S,) int array Choice of each proposer, -1 for none.
+    (S,) int array
+        Choice of each proposer, -1 for none.
     """
     stop = np.cumsum(count)
     turn = stop - count

@@ -237,7 +237,7 @@ class Ledger(Ranked):
     annotation_reachable : (A,) bool array
         Whether any predicted triplet's pair localises its pair, or the image has no predictions.
     annotation_pair_found : (A,) bool array
-        Whether any listed pair localises its pair.
+        Whether any listed pair localises the annotated triplet's pair.
     annotation_claims : (A,) int array
         Number of predictions that claim the triplet.
     """
@@ -441,9 +441,9 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
 
     A false positive ranked after all true positives of its class changes nothing, and most
     predictions of detectors are such. A repair turns rows that are assigned to an annotated
-    triplet, or attempt one, into true positives of that triplet's class. In each class, rows are
-    omitted that score below all rows that are or may become true positives. All rows stay if the
-    protocol checks whether classes have any rows, or gives all rows one rank.
+    triplet, or attempt one, into true positives of that triplet's class. In each class, rows that
+    score below all actual and potential true positives are omitted. All rows stay if the protocol
+    checks whether classes have any rows, or gives all rows one rank.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)

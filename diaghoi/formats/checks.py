@@ -53,7 +53,9 @@ def whole_number(value: Any) -> int:
 
     Raises
     ------
-    ValueError If a number is a fraction, NaN or infinite, or not exact in float64. TypeError
+    ValueError
+        If a number is a fraction, NaN or infinite, or not exact in float64.
+    TypeError
         If a value is not a number.
     """
     if isinstance(value, complex | np.complexfloating | np.ndarray):
@@ -264,7 +266,8 @@ def names_array(file: str, names: Sequence[str]) -> StrArray:
 
     Raises
     ------
-    InputError If one name is so long that padding the others would fill the memory.
+    InputError
+        If one name is so long that padding the others would fill the memory.
     """
     longest, total = max(map(len, names), default=0), sum(map(len, names))
     if longest * len(names) > LETTERS + UNEVEN * total:
@@ -310,7 +313,8 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
 
     Raises
     ------
-    InputError If a number is a fraction, NaN, infinite, too small, or not exact in float64.
+    InputError
+        If a number is a fraction, NaN, infinite, too small, or not exact in float64.
     """
     # 16-bit numbers would overflow when compared with the bound.
     with np.errstate(invalid="ignore", over="ignore"):
@@ -413,7 +417,8 @@ def rows_of_boxes(
 
     Raises
     ------
-    InputError If an index is out of range for the image.
+    InputError
+        If an index is out of range for the image.
     """
     missing = (places == -1) & optional
     # For the check only, an existing box stands in for a missing one.

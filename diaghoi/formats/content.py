@@ -41,8 +41,8 @@ _OTHERS = (
     (b"\x89HDF", "an HDF5 file, which is not read; in MATLAB, save it with '-v7'"),
     (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
-        "a file of torch.save before PyTorch 1.6, which is not read; torch.load it, and save it "
-        "again with a current torch.save",
+        "a torch.save file from before PyTorch 1.6, which is not supported; load it with "
+        "torch.load and save it with a current torch.save",
     ),
     (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not read; in MATLAB, save it with '-v7'"),
     (_NUMPY, "a single .npy array; save all arrays of the images together with numpy.savez"),
@@ -61,8 +61,9 @@ class Content:
         Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
         The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
-        name, not yet read; for ``mat`` the names of the variables; for a folder ``{number: path}``
-        of its ``detections_XX.mat``; for ``parts`` the same of its ``NNNNNN.npz``.
+        name, not yet read; for ``mat`` the names of the variables; for a folder, ``{number: path}``
+        of its ``detections_XX.mat`` files; for ``parts``, the same mapping for its ``NNNNNN.npz``
+        files.
     lines : tuple of int
         Line number of each value in a JSON Lines file; otherwise empty.
     unpacked : int or None
@@ -165,7 +166,8 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
 
     Raises
     ------
-    InputError If the file does not exist, is empty or damaged, or its container is unknown.
+    InputError
+        If the file does not exist, is empty or damaged, or its container is unknown.
     """
     path = Path(path)
     try:

@@ -129,7 +129,7 @@ class DenseArrays(Format):
             scores, of_scores = columns.joined("scores", rows)
             score = check_scores(of_scores, scores, "").astype(np.float64)[kept]
         if not columns.has(_ACTIONS):
-            notes.append(f"{file}: no 'action_scores'; the triplet scores stand in for them")
+            notes.append(f"{file}: no 'action_scores'; the triplet scores replace them")
         return Scenes(
             vocabulary=vocabulary,
             names=np.array(numbered(names) if v_coco else names, dtype=np.str_),
@@ -284,7 +284,8 @@ def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = 
 
     Raises
     ------
-    InputError If a score is rejected; the message names the first.
+    InputError
+        If a score is rejected; the message names the first.
     """
     wrong = np.isinf(part) if optional else ~np.isfinite(part)
     if wrong.any():

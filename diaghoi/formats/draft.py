@@ -104,7 +104,8 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
 
     Raises
     ------
-    InputError If no file can be read, or the files do not show object categories.
+    InputError
+        If no file can be read, or the files do not show object categories.
     """
     sides: list[_Side] = []
     for path in dict.fromkeys(map(Path, files)):
@@ -131,7 +132,8 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
 
     Raises
     ------
-    InputError As :func:`draft`, and if the file cannot be written or is not a ``.toml`` file.
+    InputError
+        As :func:`draft`, and if the file cannot be written or is not a ``.toml`` file.
     """
     if path.suffix != ".toml":
         raise InputError(f"{path}: descriptions are read from .toml files; call it own.toml")

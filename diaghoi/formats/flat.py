@@ -135,7 +135,8 @@ class Flat:
 
         Raises
         ------
-        InputError As :func:`~diaghoi.formats.checks.check_boxes`, and if scores are not finite.
+        InputError
+            As :func:`~diaghoi.formats.checks.check_boxes`, and if scores are not finite.
         """
         rows, options = self.rows, self.options
         human, object_box = (
@@ -212,9 +213,10 @@ def from_repeated(
 
     Returns
     -------
-    Scenes Boxes of an image with the same coordinates and category are merged; pairs are the
-    distinct pairs of merged boxes, in the order of first use. Without merging, each triplet has its
-    own two boxes.
+    Scenes
+        Boxes of an image with the same coordinates and category are merged; pairs are the distinct
+        pairs of merged boxes, in the order of first use. Without merging, each triplet has its own
+        two boxes.
     """
     if hoi is not None:
         category = vocabulary.class_object[hoi].astype(np.int64)

@@ -133,7 +133,7 @@ class AnnoList(Format):
         kept = [n for n, name in enumerate(images.names) if _TRAINING not in name]
         if 0 < len(kept) < len(images.rows):
             left_out = len(images.rows) - len(kept)
-            notes.append(f"{content.file}: {left_out:,} training images are left out")
+            notes.append(f"{content.file}: {left_out:,} training images are omitted")
             rows, names = [images.rows[n] for n in kept], [images.names[n] for n in kept]
             images = replace(images, rows=rows, names=names)
         table = connected(images.table(_HOIS), _BOXES, _PAIRS, content.size)
@@ -163,7 +163,8 @@ def connected(
 
     Raises
     ------
-    InputError If something is missing, or a pair refers to boxes that do not exist.
+    InputError
+        If something is missing, or a pair refers to boxes that do not exist.
     """
     rows = hois.rows
     hoi_of: list[int] = []

@@ -76,9 +76,7 @@ class AnnoBbox(Format):
             notes.append(f"{file}: has no 'bbox_test'; the training images ('bbox_train') are read")
         if not visible.all():
             invisible = int((~visible).sum())
-            notes.append(
-                f"{file}: {invisible} HOIs marked invisible have no boxes and are left out"
-            )
+            notes.append(f"{file}: {invisible} HOIs marked invisible have no boxes and are omitted")
         rows = hois.rows.of_rows(visible, "hoi")
         seen = RecordTable([list(compress(hois, visible))], rows)
         table = connected(seen, _SIDES, "connection", content.size, first=1)
@@ -170,7 +168,7 @@ class HicoDetections(Format):
             hoi=hoi[order],
             score=values[order, 8],
             source=folder,
-            notes=(f"{folder}: images have no names; they are joined by position",),
+            notes=(f"{folder}: images have no names; they are joined by index",),
         )
 
 
@@ -184,7 +182,9 @@ def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
         )
     extra = [path.name for n, path in files.items() if not 1 <= n <= objects]
     if extra:
-        raise InputError(f"{folder}: has more files than objects: {some_of(extra)}; remove them")
+        raise InputError(
+            f"{folder}: has more files than there are objects: {some_of(extra)}; remove them"
+        )
 
 
 def _shape(path: Path) -> tuple[int, int]:
@@ -238,7 +238,8 @@ def objects_of_files(
 
     Raises
     ------
-    InputError If no numbering fits, or the user allows one that no code base uses.
+    InputError
+        If no numbering fits, or the user allows one that no code base uses.
     """
     file_orders(given)
     orders, fit = file_orders(None), operator.eq if all_classes else operator.le

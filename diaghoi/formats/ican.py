@@ -172,8 +172,8 @@ class _PairScores:
             self.width = classes if self.fused else next(widths, 0)
             if not self.width:
                 problem = (
-                    f"is {shown(first[_PLACE])}; give {classes} scores, of the HOI classes, or "
-                    f"{verbs}, of the verbs; or 0, with the scores of VCL's branches after the "
+                    f"is {shown(first[_PLACE])}; give {classes} scores (one per HOI class), or "
+                    f"{verbs} (one per verb); or 0, with the scores of VCL's branches after the "
                     f"{len(_VALUES)} values"
                 )
                 raise rows.error(0, "scores", problem)

@@ -91,12 +91,13 @@ def read_listed(
 
     Returns
     -------
-    Scenes The scenes, with scores if the layout has them.
+    Scenes
+        The scenes, with scores if the layout has them.
 
     Raises
     ------
-    InputError If the file has anything that cannot be used; the message names image, field and
-    value.
+    InputError
+        If the file has anything that cannot be used; the message names image, field and value.
     """
     images, vocabulary = Images.of(content, content.value, layout.name), options.vocabulary
     boxes = images.table(layout.boxes, layout.box_arrays)

@@ -104,7 +104,8 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
 
     Raises
     ------
-    InputError If the file is damaged, or the class of the variable is not supported.
+    InputError
+        If the file is damaged, or the class of the variable is not supported.
     """
     with _opened(path) as (stream, order):
         for variable in _listed(stream, order):

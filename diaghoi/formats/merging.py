@@ -41,7 +41,8 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
     Raises
     ------
-    InputError If the images cannot be joined, or the triplets already have listed pairs.
+    InputError
+        If the images cannot be joined, or the triplets already have listed pairs.
     """
     if triplets.pair_score is not None:
         raise InputError(
@@ -67,13 +68,13 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     elif len(inside) >= _MANY and not inside.any():
         raise InputError(
             f"{pairs.source}: none of the {len(inside):,} pairs of the triplets is listed: the "
-            "boxes are those of another detector, or counted in another way; give the pair file of "
-            "this one, or leave it out"
+            "boxes belong to another detector or another convention; give the pair file of this "
+            "detector, or leave it out"
         )
     elif len(inside) and inside.mean() < _USUAL:
         notes += (
             f"only {100 * inside.mean():.0f} % of the pairs of the triplets are in {pairs.source}; "
-            "is it of the same detector?",
+            "do both belong to the same detector?",
         )
     return replace(merged, notes=notes)
 
@@ -169,8 +170,8 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
         if rows and max(rows) < 0:
             raise InputError(
                 f"{pairs.source}: none of its images is in {triplets.source}; the first is "
-                f"{str(pairs.names[0])!r} here and {str(triplets.names[0])!r} there; are both "
-                "files of the same detector and split?"
+                f"{str(pairs.names[0])!r} here and {str(triplets.names[0])!r} there; do both "
+                "files belong to the same detector and split?"
             )
         further = list(position.values())
         names = np.concatenate([triplets.names, pairs.names[further]])
@@ -180,7 +181,7 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
     if len(triplets) != len(pairs):
         raise InputError(
             f"{pairs.source}: has {len(pairs)} images and {triplets.source} has {len(triplets)}; "
-            "without image names in both they are joined by position, which needs equal numbers; "
+            "without image names in both they are joined by index, which needs equal numbers; "
             "add a 'filename' to each image"
         )
     return replace(triplets, names=names), replace(pairs, names=names)

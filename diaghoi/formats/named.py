@@ -78,7 +78,8 @@ def positions(table: RecordTable, key: str, known: Sequence[str]) -> IntArray:
 
     Raises
     ------
-    InputError If a name is not in the vocabulary.
+    InputError
+        If a name is not in the vocabulary.
     """
     position = places(known)
     names = [row.get(key) if isinstance(row, dict) else row for row in table]
@@ -208,11 +209,11 @@ def _triplets(
             "set with --dataset"
         )
     if incomplete:
-        notes.append(f"{rows.file}: {incomplete} pairs lack a box or a verb; they are left out")
+        notes.append(f"{rows.file}: {incomplete} pairs lack a box or a verb and are omitted")
     if unknown:
         notes.append(
             f"{rows.file}: {len(unknown)} of {len(unknown) + len(triplets)} interactions have "
-            f"names that {vocabulary.name} does not have; they are left out: {examples}"
+            f"names that {vocabulary.name} lacks; they are omitted: {examples}"
         )
     return RecordTable([triplets], rows.of_rows(pair_of, "interaction")), tuple(notes)
 

@@ -143,8 +143,9 @@ def read_triplets(
 
     Raises
     ------
-    InputError If a verb or class is not in the data set, or if the triplets contradict the format
-    without clearly showing another reading.
+    InputError
+        If a verb or class is not in the data set, or if the triplets contradict the format without
+        clearly showing another reading.
     """
     vocabulary, usual, predictions = options.vocabulary, of_format, numbering.predictions
     triplets = _Triplets(rows, numbers, labels, score, options, column)
@@ -278,17 +279,17 @@ class _Triplets:
             return fixed, ""
         if share >= LEAST and share >= own * CLEAR:
             return other, (
-                f"{percent(share)} of the best are HOI classes of {vocabulary.name}, as {fixed} "
-                f"{percent(own)} are"
+                f"{percent(share)} of the best triplets are HOI classes of {vocabulary.name}; as "
+                f"{fixed}, only {percent(own)} are"
             )
         if len(numbers) < ENOUGH:
             return fixed, ""
         if share < LEAST and not given:
             raise UnknownNumberError(
                 f"{self.rows.file}: at most {percent(share)} of the best triplets are HOI classes "
-                f"of {vocabulary.name}, however they are numbered: is the file of another data "
-                f"set? Describe it in a .toml file for --dataset, or give {fixed.option} to read "
-                "it as it is",
+                f"of {vocabulary.name}, however they are numbered: does the file belong to "
+                "another data set? Describe it in a .toml file for --dataset, or give "
+                f"{fixed.option} to read it as it is",
                 np.ones(len(numbers), dtype=bool),
             )
         raise InputError(
@@ -415,7 +416,7 @@ class Numbering(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether it was inferred from the boxes: other files of the detector share it."""
+        """Whether it was inferred from the boxes; if so, the detector's other files share it."""
         return bool(self.notes)
 
     @property

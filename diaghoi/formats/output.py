@@ -85,7 +85,8 @@ def check_link(path: Path) -> None:
 
     Raises
     ------
-    InputError If the path, or a folder in it, is such a link.
+    InputError
+        If the path, or a folder in it, is such a link.
     """
     try:
         path.stat()

@@ -128,7 +128,8 @@ def joined(parts: Sequence[Scenes]) -> Scenes:
 
     Raises
     ------
-    InputError If some parts have a column that others with rows in its table lack.
+    InputError
+        If some parts have a column that others with rows in its table lack.
     """
     alike = list(parts)
     for name in COLUMNS:
@@ -152,8 +153,9 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
 
     Raises
     ------
-    InputError If a column is missing, has the wrong shape or belongs to another data set. Values
-    are checked when they are read.
+    InputError
+        If a column is missing, has the wrong shape or belongs to another data set. Values are
+        checked when they are read.
     """
     file, arrays, vocabulary = content.file, content.value, options.vocabulary
 
@@ -245,7 +247,8 @@ class StoredScenes(SceneSource):
 
         Raises
         ------
-        InputError If a table's rows are not in the order of the images, or refer to no image.
+        InputError
+            If a table's rows are not in the order of the images, or refer to no image.
         """
         places = self._places.items()
         return {table: np.append(0, np.cumsum(stop - first)) for table, (first, stop) in places}
@@ -367,7 +370,7 @@ class StoredScenes(SceneSource):
             if name in columns:
                 images, counts = where["image"], columns[name]
                 wrong = ((counts < 0) | (counts > np.iinfo(np.int32).max)).any(axis=1)
-                problem = f"holds numbers that are no counts; {_AGAIN}"
+                problem = f"holds numbers that are not counts; {_AGAIN}"
                 _refuse(images, wrong[images.count > 0], name, problem)
         label, objects = columns["box_label"], columns["pair_object"]
         if words.any_object:

@@ -114,7 +114,8 @@ def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
 
     Raises
     ------
-    InputError If the scenes have no listed pairs, or the file cannot be written.
+    InputError
+        If the scenes have no listed pairs, or the file cannot be written.
     """
     if scenes.pair_score is None:
         raise InputError(

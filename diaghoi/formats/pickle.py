@@ -358,7 +358,8 @@ def check_letters(text: StrArray) -> None:
 
     Raises
     ------
-    pickle.UnpicklingError If it holds invalid ones.
+    pickle.UnpicklingError
+        If it holds invalid ones.
     """
     order = np.dtype("u4").newbyteorder(">" if text.dtype.byteorder == ">" else "<")
     letters = np.ascontiguousarray(text).reshape(-1).view(order)
@@ -541,9 +542,8 @@ def _followed(
 ) -> tuple[int, int]:
     """Apply an opcode to a model of the unpickler's stack, step by step.
 
-    The model holds, for each tuple or frozenset, its depth and the number of items that hashing
-    visits; the name of marks; and None for everything else. Returns the values of a new tuple or
-    frozenset.
+    In the model, a tuple or frozenset is its depth and the number of items that hashing visits, a
+    mark is its name, and anything else is None. Returns the values of a new tuple or frozenset.
     """
     name, before = opcode.name, list(opcode.stack_before)
     if name in _PUTS:
@@ -616,8 +616,8 @@ class _Pieces(io.RawIOBase):
         if taken > MEMORY + MEMORY_PER_BYTE * read:
             raise InputError(
                 f"{self.file}: its first {read / 1e6:,.1f} MB take {taken / 1e6:,.0f} MB of "
-                "memory: it consists of empty or tiny lists, dicts or sets; write the numbers of "
-                "each image as arrays or lists"
+                "memory: it consists of empty or tiny lists, dicts or sets; write each image's "
+                "numbers as arrays or lists"
             )
         while self.frames and at == self.frames[-1]:
             at = self.stream.seek(self.frames.pop() + _FRAME_HEADER)
@@ -705,8 +705,9 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
 
     Raises
     ------
-    InputError If the pickle is truncated or invalid, uses a name that is not allowed, or needs far
-    more memory than its data.
+    InputError
+        If the pickle is truncated or invalid, uses a name that is not allowed, or needs far more
+        memory than its data.
     """
     # Extension codes that this process resolved earlier would bypass ``find_class``.
     copyreg.clear_extension_cache()
@@ -744,8 +745,8 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     """Read the first items of a pickled list or dict.
 
     Python writes a thousand items at a time, and stores the list or dict under number 0 in the
-    memo. The opcodes up to some point, plus one that returns number 0, are therefore a pickle of
-    the complete items.
+    memo. The opcodes up to some point, followed by one that returns this memo entry, therefore form
+    a pickle of the items that are complete there.
 
     Parameters
     ----------
@@ -756,8 +757,8 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
 
     Returns
     -------
-    list or dict or None None if the pickle holds anything else, or no complete items before its
-    end.
+    list or dict or None
+        None if the pickle holds anything else, or no complete items before its end.
     """
     start = stream.tell()
     size = stream.seek(0, os.SEEK_END) - start

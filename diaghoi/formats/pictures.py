@@ -288,8 +288,9 @@ def sent_picture(find: Find, image: str) -> SentPicture:
 
     Raises
     ------
-    InputError If the picture is missing, damaged or of another type. The caller adds the image name
-    to the message.
+    InputError
+        If the picture is missing, damaged or of another type. The caller adds the image name to the
+        message.
     """
     path = find(image)
     if path is None:
@@ -425,8 +426,9 @@ class PictureAsker:
 
         Raises
         ------
-        InputError If no picture exists and the model is not yet proven, or no further question can
-        succeed.
+        InputError
+            If no picture exists and the model is not yet proven, or no further question can
+            succeed.
         """
         images = [group.image for group in groups]
         if images and not proven and not any(self.find(name) is not None for name in images):
@@ -522,7 +524,8 @@ class FileAsker(PictureAsker):
 
         Raises
         ------
-        InputError If the answers belong to other questions or settings.
+        InputError
+            If the answers belong to other questions or settings.
         """
         self.answers.check(self.recorded, self.settings)
         answered = set()

@@ -163,7 +163,8 @@ def recognise(path: _Path) -> Recognised:
 
     Raises
     ------
-    InputError If the file is damaged or its format is unknown.
+    InputError
+        If the file is damaged or its format is unknown.
     """
     with collector_off():
         content, format, kind = matching(load(path).predictions)
@@ -256,7 +257,7 @@ def _data_set(
     if shown is not None and shown not in names and (given.known or format.only):
         raise InputError(
             f"{file}: is for {shown} ({format.name}), and {given.name} is expected here; "
-            f"give a file for {given.name}, or the --dataset of this one"
+            f"give a file for {given.name}, or the file's own --dataset"
         )
     return given, ()
 
@@ -511,7 +512,8 @@ def read_predictions(
 
     Returns
     -------
-    Scenes The scenes, with ``pair_score`` if pairs are listed; images without triplets are kept.
+    Scenes
+        The scenes, with ``pair_score`` if pairs are listed; images without triplets are kept.
 
     Raises
     ------
@@ -555,7 +557,8 @@ def open_both(
 
     Raises
     ------
-    InputError As :func:`open_predictions` and :func:`open_annotations`.
+    InputError
+        As :func:`open_predictions` and :func:`open_annotations`.
     """
     opened = open_file(path, annotated=annotated, fitting=fitting, **reading)
     scenes = _of_kind("predictions", opened.recognised, opened.scenes)
@@ -638,7 +641,8 @@ def check_reading(reading: Reading) -> None:
 
     Raises
     ------
-    InputError If a parameter is unknown or its value is invalid; the message names the parameter.
+    InputError
+        If a parameter is unknown or its value is invalid; the message names the parameter.
     """
     for name in reading.keys() - Reading.__annotations__.keys():
         known = close_matches(name, Reading.__annotations__)

@@ -94,7 +94,7 @@ class Images:
     def notes(self) -> tuple[str, ...]:
         """Return a note if the images have no names."""
         if self.rows and not self.names[0]:
-            return (f"{self.file}: images have no names; they are joined by position",)
+            return (f"{self.file}: images have no names; they are joined by index",)
         return ()
 
     def table(self, field: str, arrays: Mapping[str, str] | None = None) -> RecordTable:
@@ -143,7 +143,8 @@ class Images:
 
         Raises
         ------
-        InputError If an image lacks a list for a column, or the lists differ in length.
+        InputError
+            If an image lacks a list for a column, or the lists differ in length.
         """
         count: list[int] = []
         for place, image in enumerate(self.rows):

@@ -205,9 +205,10 @@ def load_literal(text: str, file: str) -> Any:
 
     Raises
     ------
-    InputError If the text is damaged or truncated, would execute something, or cannot be
-    represented. The message gives the location, an excerpt and advice. Also raised for other
-    objects, and for arrays that NumPy abbreviated.
+    InputError
+        If the text is damaged or truncated, would execute something, or cannot be represented. The
+        message gives the location, an excerpt and advice. Also raised for other objects, and for
+        arrays that NumPy abbreviated.
     """
     first, last = text[:_EXCERPT].lstrip()[:1], text[-_EXCERPT:].rstrip()[-1:]
     if last != {"[": "]", "{": "}"}.get(first, last):

@@ -29,7 +29,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    InputError If the file cannot be opened, is too large or invalid.
+    InputError
+        If the file cannot be opened, is too large or invalid.
     """
     try:
         size = ordinary(path).stat().st_size
@@ -48,7 +49,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return content
     except UnicodeDecodeError:
         raise InputError(
-            f"{path}: not TOML, because it is not UTF-8 text; list predictions in a study"
+            f"{path}: not TOML, because it is not UTF-8 text; give a .toml file"
         ) from None
     except (ValueError, RecursionError) as error:
         what = " ".join(str(error).split())
@@ -77,7 +78,8 @@ def text_of(where: str, content: Mapping[str, Any], key: str) -> str | None:
 
     Raises
     ------
-    InputError If the value is empty or not a string.
+    InputError
+        If the value is empty or not a string.
     """
     value = content.get(key)
     if value is not None and not (isinstance(value, str) and value):

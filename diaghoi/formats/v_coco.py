@@ -85,7 +85,8 @@ def image_number(value: Any) -> str:
 
     Returns
     -------
-    str ``"165"``; empty if there is no number.
+    str
+        ``"165"``; empty if there is no number.
     """
     if isinstance(value, bytes):
         value = value.decode("ascii", errors="replace")
@@ -136,7 +137,9 @@ class VCoco(Format):
                 "annotations; predicted triplets on them are ignored, predicted pairs count"
             )
         if left_out:
-            notes.append(f"{file}: {left_out} annotated images are not in the split and left out")
+            notes.append(
+                f"{file}: {left_out} annotated images are not in the split and are omitted"
+            )
         return Scenes(
             vocabulary=options.vocabulary,
             names=np.array(list(map(str, ids.tolist())), dtype=np.str_),
@@ -239,8 +242,8 @@ def _action(where: str, row: dict[str, Any], action: int) -> tuple[IntArray, Int
     objects = objects[[roles.index(role) for role in wanted]][:, done]
     if (objects[wanted.index("agent")] != people[done]).any():
         raise InputError(
-            f"{where}: role_object_id: the agents are not the people of 'ann_id'; the ids of all "
-            "people for the first role come first, then those for the second"
+            f"{where}: role_object_id: the agents are not the people in 'ann_id'; list the ids of "
+            "all people for the first role, then those for the second"
         )
     for person in _repeated(people[done]):
         raise InputError(f"{where}: ann_id: person {person} has label 1 twice")
@@ -432,11 +435,13 @@ def read_qpic(content: Content, options: Options) -> Scenes:
 
     Returns
     -------
-    Scenes Triplets are sorted by person, action and role; people without actions are ignored.
+    Scenes
+        Triplets are sorted by person, action and role; people without actions are ignored.
 
     Raises
     ------
-    InputError As :func:`~diaghoi.formats.listed.read_listed`, and if an image has no number.
+    InputError
+        As :func:`~diaghoi.formats.listed.read_listed`, and if an image has no number.
     """
     layout = ListLayout(
         name="file_name",
@@ -461,11 +466,11 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     )
     person = scenes.box_label == options.vocabulary.person
     ignored = person & ~np.isin(np.arange(len(person)), tables["pair_human"])
-    notes = [f"{file}: boxes are taken as they are: QPIC's are a pixel larger than official"]
+    notes = [f"{file}: boxes are used unchanged: QPIC's are a pixel larger than the official ones"]
     if ignored.any():
         notes.append(
-            f"{file}: {int(ignored.sum())} people have no 'hoi_annotation'; they are "
-            "ignored, and so are the predictions on them"
+            f"{file}: {int(ignored.sum())} people have no 'hoi_annotation'; they and the "
+            "predictions on them are ignored"
         )
     return replace(
         scenes,

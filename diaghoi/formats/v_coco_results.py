@@ -3,9 +3,9 @@
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
 score that the person performs it; for each role of an action ``<action>_<role>``, [x1, y1, x2, y2,
 score]. A role box of zeros or NaNs means no box; a NaN score means no prediction. Files are
-pickles, or JSON with ``null`` or NaN. A dict may omit actions: the ``CacheTemplate`` of UPT and its
-descendants then supplies score 0, and a tiny box for roles (:func:`diaghoi.data.scenes.filled_in`),
-even if it was written as plain dicts.
+pickles, or JSON with ``null`` or NaN. A dict may omit actions. These get score 0 and, for roles, a
+tiny box, as from the ``CacheTemplate`` of UPT and its descendants
+(:func:`diaghoi.data.scenes.filled_in`), even if the file holds plain dicts.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ class VCocoResults(Format):
         objects = np.full(len(owner), -1, dtype=np.int32)
         objects[boxed] = np.flatnonzero(label < 0)
         notes = [
-            f"{file}: V-COCO files have no score of the verb alone; the agent's score stands in"
+            f"{file}: V-COCO files have no separate verb scores; the agent scores replace them"
         ]
         if left_out.any():
             fewer = f"{np.count_nonzero(left_out):,} of {len(dicts):,} dicts"
             notes.append(
-                f"{file}: {fewer} leave out actions, which are no predictions; the official agent "
+                f"{file}: {fewer} omit actions, which are then not predicted; the official agent "
                 "AP and scenario 2 count them with score 0, as a CacheTemplate fills them in"
             )
             of_triplet = owner[columns["triplet_pair"]]

@@ -35,11 +35,13 @@ def build(folder: Path, out: Path) -> list[Path]:
 
     Returns
     -------
-    list of pathlib.Path The written files; equal input gives equal files.
+    list of pathlib.Path
+        The written files; equal input gives equal files.
 
     Raises
     ------
-    InputError If a file is missing or is not a WordNet file.
+    InputError
+        If a file is missing or is not a WordNet file.
     """
     lexicon = read_dict(folder, individuals=False)
     texts = {EXTRACT: pack(lexicon), GLOSSES: "\n".join(lexicon.definitions or ()) + "\n"}

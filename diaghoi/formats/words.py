@@ -219,7 +219,7 @@ class Words(Format):
             lines_of = _by_image(content.file, content.value)
             nothing = sum(_names_nothing(line) for lines in lines_of.values() for line in lines)
             if nothing:
-                notes = [f"{content.file}: {nothing:,} pairs are said to have no interaction"]
+                notes = [f"{content.file}: {nothing:,} pairs are reported to have no interaction"]
         images = [
             [line for line in lines if not _names_nothing(line)] for lines in lines_of.values()
         ]
@@ -330,8 +330,8 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
         if len(scored) > 1:
             here = "given here, but not" if "score" in row else "missing, but given"
             raise InputError(
-                f"{where}: score: {here} in line {min(scored.values())}; give all lines with an "
-                "interaction a score, or none"
+                f"{where}: score: {here} in line {min(scored.values())}; give a score to all "
+                "lines with an interaction, or to none"
             )
         text = row.get("text")
         parts = _BETWEEN.split(text) if isinstance(text, str) and not boxed else []
@@ -368,7 +368,7 @@ def _phrases(
     if not unread:
         return verbs, objects, ()
     note = (
-        f"{rows.file}: {len(unread)} of {len(rows)} replies name no verb with an object; they "
-        f"match nothing: {some_of(list(map(shown, unread)))}"
+        f"{rows.file}: {len(unread)} of {len(rows)} replies do not name a verb with an object; "
+        f"they match nothing: {some_of(list(map(shown, unread)))}"
     )
     return verbs, objects, (note,)

@@ -89,7 +89,8 @@ class Batches:
 
         Raises
         ------
-        InputError If a value is not a name, or was in an earlier batch.
+        InputError
+            If a value is not a name, or was in an earlier batch.
         """
         names = list(images)
         for name in names:
@@ -227,7 +228,8 @@ class PredictionWriter:
 
     Raises
     ------
-    InputError If the folder cannot be created, or holds the parts of an unfinished run.
+    InputError
+        If the folder cannot be created, or holds the parts of an unfinished run.
 
     Examples
     --------
@@ -275,12 +277,12 @@ class PredictionWriter:
         except OSError as error:
             reason = error.strerror or error
             raise InputError(
-                f"{self.parts}: cannot be made: {reason}; give another path"
+                f"{self.parts}: cannot be created: {reason}; give another path"
             ) from error
         if left:
             raise InputError(
-                f"{self.parts}: holds {left} parts of a run that did not end; move the folder away "
-                "to keep them (it is read like a file), or remove it"
+                f"{self.parts}: holds {left} parts of an unfinished run; move the folder "
+                "elsewhere to keep them (it can be read like a file), or remove it"
             )
 
     def update(self, images: Sequence[str], predictions: Sequence[Mapping[str, Any]]) -> None:
@@ -295,8 +297,9 @@ class PredictionWriter:
 
         Raises
         ------
-        InputError If lengths differ, an image is repeated, or arrays cannot be used: the batch is
-        then not added. Also raised if a part cannot be written.
+        InputError
+            If lengths differ, an image is repeated, or arrays cannot be used: the batch is then not
+            added. Also raised if a part cannot be written.
         """
         self._check_open()
         if len(images) != len(predictions):
@@ -333,7 +336,8 @@ class PredictionWriter:
 
         Raises
         ------
-        InputError If no batch was added, or the file cannot be written; the parts are then kept.
+        InputError
+            If no batch was added, or the file cannot be written; the parts are then kept.
         """
         if not self._open:
             return
@@ -363,7 +367,7 @@ class PredictionWriter:
 
     def _check_open(self) -> None:
         if not self._open:
-            raise InputError(f"{self.path}: the writer is closed; make a new one")
+            raise InputError(f"{self.path}: the writer is closed; create a new one")
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
         """Return the columns of a batch with rows; all batches need the same columns."""

@@ -124,7 +124,8 @@ class Member:
 
         Raises
         ------
-        InputError As :meth:`read`; reading rows may also raise it.
+        InputError
+            As :meth:`read`; reading rows may also raise it.
         """
         if _is_stored(self.info):
             with self._entry() as stream:
@@ -190,8 +191,8 @@ def members(path: Path) -> Mapping[str, Member]:
 
     Raises
     ------
-    InputError If the archive is damaged, holds no arrays, or its compressed arrays exceed the
-    budget.
+    InputError
+        If the archive is damaged, holds no arrays, or its compressed arrays exceed the budget.
     """
     arrays = {
         entry.filename[:-4]: Member(path, entry)

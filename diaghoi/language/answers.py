@@ -106,7 +106,7 @@ class AnswerFile:
                 # Another run created the file after this one started; its lines were not read.
                 if os.fstat(self._file).st_size:
                     self.close()
-                    raise InputError(f"{self.path}: another run wrote to it; start again")
+                    raise InputError(f"{self.path}: another run wrote to it; run the command again")
             self._append(data)
             for line in lines:
                 self._take(dict(line))
@@ -199,7 +199,7 @@ class AnswerFile:
         self._end = None  # lines written by this object are complete
 
     def _unwritable(self, error: OSError) -> InputError:
-        return self._refusal(f"cannot be written ({error.strerror or error}); make room, or")
+        return self._refusal(f"cannot be written ({error.strerror or error}); free some space, or")
 
     def _refusal(self, problem: str) -> InputError:
         return InputError(f"{self.path}: {problem} give another {self.option}")

@@ -72,12 +72,11 @@ class Endpoint:
             parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(
-                f"{self.url:.80}: is not the address of a model; give one like "
-                "http://localhost:8000/v1"
+                f"{self.url:.80}: is not a model URL; give one such as http://localhost:8000/v1"
             )
         if parts.username or parts.password or parts.query:
             raise InputError(
-                f"the address of {self.model} holds a password or a query; give keys in the "
+                f"the URL of {self.model} contains a password or a query; give keys in the "
                 f"environment, as {KEY}, so that they are never logged"
             )
         if not self.model:
@@ -87,8 +86,9 @@ class Endpoint:
             # The user may have given the key itself instead of the name of a variable.
             named = self.key_variable if self.key else "that is to hold its API key"
             raise InputError(
-                f"{self.model}: the environment variable {named} is not set, or holds line ends or "
-                "letters that an API key cannot have; set it to the key alone, and give its name"
+                f"{self.model}: the environment variable {named} is not set, or contains line "
+                "breaks or characters that an API key cannot have; set it to the key alone, and "
+                "give its name"
             )
 
     @property
@@ -251,10 +251,10 @@ class Client:
         advice = {
             401: f"set the API key in {self.endpoint.key_variable or KEY}",
             403: f"check the API key in {self.endpoint.key_variable or KEY}",
-            404: "check the address and the name of the model",
+            404: "check the URL and the model name",
         }
         if 300 <= status < 400:
-            advice[status] = "give the address that it redirects to"
+            advice[status] = "give the URL to which it redirects"
         raise InputError(
             f"{self.endpoint.host}: {self.endpoint.model}: {problem}; "
             f"{advice.get(status, 'the request would fail again')}"
@@ -350,8 +350,8 @@ def ask_all(
                         if failed >= give_up:
                             raise InputError(
                                 f"{client.endpoint.host}: {client.endpoint.model}: {failed} "
-                                f"questions in a row without a reply ({failure!s:.200}); see that "
-                                "the server runs, and start again"
+                                f"questions in a row without a reply ({failure!s:.200}); check "
+                                "that the server is running, and start again"
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
@@ -421,8 +421,8 @@ def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
             price_in = price_out = math.nan
         if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
             raise InputError(
-                f"--price {text!r:.40}: give the price of a million tokens in and out, such as "
-                "0.5,1.5"
+                f"--price {text!r:.40}: give the price of a million input and output tokens, such "
+                "as 0.5,1.5"
             )
         prices.append((price_in, price_out))
     if len(prices) not in (0, 1, models):

@@ -44,8 +44,8 @@ def connect(
         )
     except (ValueError, ImportError, httpx2.InvalidURL) as error:
         raise InputError(
-            f"{base_url}: cannot be asked ({error}); check the address, and the proxies "
-            "in HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
+            f"{base_url}: cannot be reached ({error}); check the URL, and the proxies in "
+            "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
         ) from None
 
     def send(body: bytes) -> httpx2.Response | str:

@@ -267,8 +267,8 @@ def _lines(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise InputError(
-            f"{path}: {reason}; --wordnet needs WordNet's dict folder, with data.noun, index.noun, "
-            "noun.exc and the same of verbs"
+            f"{path}: {reason}; --wordnet needs WordNet's dict folder, with data.noun, "
+            "index.noun, noun.exc and the same files for verbs"
         ) from None
     return [line for line in text.split("\n") if line.strip() and not line.startswith(" ")]
 

@@ -20,7 +20,7 @@ _REGISTERED = (
     Measure(
         path="official.known_object.{}",
         title="Official, Known Object",
-        doc="The same over the images that show the object of each class.",
+        doc="Official mAP in which each class is evaluated only on images that show its object.",
         report="map",
         table="official",
         group="Known Object",
@@ -29,7 +29,7 @@ _REGISTERED = (
     Measure(
         path="official.agent.ap",
         title="Official, agent",
-        doc="AP of finding the people of each action of V-COCO.",
+        doc="AP of finding the people who perform each V-COCO action.",
         report="map",
         table="official",
         short="Agent",
@@ -68,7 +68,7 @@ _REGISTERED = (
     Measure(
         path="max_recall.{}",
         title="mean of the highest recalls",
-        doc="Mean over the classes of the recall of all their predictions.",
+        doc="Mean over the classes of the recall reached by all their predictions.",
         report="map",
         table="map",
         short="Mean of the highest recalls",
@@ -84,7 +84,7 @@ _REGISTERED = (
     Measure(
         path="pairs.per_image",
         title="Pairs/image",
-        doc="Predicted pairs for each image.",
+        doc="Predicted pairs per image.",
         table="pairs",
         unit="number",
         better=None,
@@ -93,7 +93,7 @@ _REGISTERED = (
     Measure(
         path="pairs.{}.recall",
         title="Pair recall",
-        doc="Share of the annotated pairs that a predicted pair finds, whatever its verbs.",
+        doc="Share of annotated pairs that a predicted pair finds, whatever the verbs.",
         report="parts",
         table="pairs",
         short="Recall",
@@ -115,7 +115,7 @@ _REGISTERED = (
     Measure(
         path="pairs.human_recall",
         title="recall of human boxes",
-        doc="Share of the human boxes of annotated pairs that a box of a predicted pair reaches.",
+        doc="Share of annotated pairs' human boxes that a box of a predicted pair matches.",
         report="parts",
         table="pairs",
         short="Humans",
@@ -126,7 +126,7 @@ _REGISTERED = (
     Measure(
         path="pairs.object_recall",
         title="recall of object boxes",
-        doc="Share of the object boxes of annotated pairs that a box of a predicted pair reaches.",
+        doc="Share of annotated pairs' object boxes that a box of a predicted pair matches.",
         report="parts",
         table="pairs",
         short="Objects",

@@ -35,7 +35,8 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
 
     Returns
     -------
-    list of pathlib.Path Paths of the files.
+    list of pathlib.Path
+        Paths of the files.
 
     Raises
     ------

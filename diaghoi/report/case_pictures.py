@@ -75,7 +75,8 @@ class FoundPictures:
             )
         if UNSAFE in by_problem:
             notes.append(
-                f"names that lead out of {folder} are not looked for: {some_of(by_problem[UNSAFE])}"
+                f"names that lead out of {folder} are not searched for: "
+                f"{some_of(by_problem[UNSAFE])}"
             )
         for problem in (DAMAGED, RESHAPED):
             names = by_problem.get(problem, [])

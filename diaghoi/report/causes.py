@@ -73,14 +73,14 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     if "missed_twins" in result:
         caption += (
             "\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
-            f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of the annotated; "
-            "ΔmAP of not counting them."
+            f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of annotated "
+            "triplets; ΔmAP if they are not counted."
         )
     if "paired_with_itself" in result:
         caption += (
             "\nPaired with itself: associations whose two boxes both fit one annotated person "
-            f"best, possibly drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of the associations; "
-            "ΔmAP of removing them."
+            f"best, possibly drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of associations; "
+            "ΔmAP if they are removed."
         )
     deltas = (Column(title=f"ΔmAP\n{split.title}", unit="points") for split in splits)
     columns = (Column(title="Count", unit="count"), Column(title="Share, %"), *deltas)

@@ -38,10 +38,11 @@ FIGURES = {
 # With fewer questions, the half-width of a 95 % interval of exact match can exceed 5 points.
 FEW = 400
 CONFUSED = {
-    "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
+    "confused_verbs": "Wrong option → right option with the same object. Instead: the right "
+    "option was not picked.",
+    "confused_objects": "Object of a wrong option → object of the right options, once per "
+    "right object of a question. Instead: cases in which no right option of that object was "
     "picked.",
-    "confused_objects": "Object of a wrong option → object of the right ones, once for each right "
-    "object of a question. Instead: cases in which no right option of that object was picked.",
 }
 WAYS = {
     "letters": "letters",
@@ -136,7 +137,7 @@ def _cautions(result: Result) -> list[str]:
     """List facts that affect the interpretation of the numbers."""
     few = result["questions"] < FEW and "intervals" not in result
     chance = (
-        f"{number_of('question', result['questions'])}: chance moves the numbers by points; add "
+        f"{number_of('question', result['questions'])}: numbers vary by points by chance; add "
         "--bootstrap 1000 before you quote them"
     )
     return [*([chance] if few else []), *map(without_folder, result["notes"])]
@@ -203,7 +204,8 @@ def _selection(found: Result) -> TextTable:
             *("Of the\nright, %", "Of the\nwrong, %", "Too few,\n%", "Too many,\n%"),
         ),
         [lines],
-        caption=f"Picked options a question, where {found['right']:.2f} are right on average; none "
+        caption=f"Picked options per question, where {found['right']:.2f} are right on "
+        f"average; none "
         f"are picked in {percent(found['empty'])} %.",
     )
 

@@ -89,7 +89,7 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
         f"{number_of('prediction', full['predicted'])}{least}; {full['annotated']:,} annotated. "
         "Pooled over classes"
     )
-    caption += "; Full counts listed triplets of no class, too." if threshold is None else "."
+    caption += "; Full also counts listed triplets of no class." if threshold is None else "."
     if best is not None:
         caption += (
             f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']:.3g} on "
@@ -126,7 +126,8 @@ def _operating_points(found: Result) -> TextTable:
             [line("Best F1", *(best[key] for key in keys))],
             [*lines, line("All predictions", *at(-1))],
         ],
-        caption="All classes pooled: every triplet counts the same. Predictions with at least the "
+        caption="All classes are pooled: every triplet has the same weight. Predictions "
+        "with at least the "
         "score are kept. Pairs: the pairs of the kept triplets, not of a pair file.",
     )
 
@@ -136,12 +137,12 @@ def _best_point(found: Result) -> TextTable:
     best = found["best"]
     predicted = best["triplets_per_image"] * found["images"]
     calibrated = best["calibration"]
-    caption = "Share of the predictions kept; of the annotated triplets for false negative."
+    caption = "Share of the kept predictions; for false negative, of the annotated triplets."
     if calibrated is not None:
         caption += (
-            f"\nCalibration there: mean score {percent(calibrated['mean_score'])}, share of true "
-            f"positives {percent(calibrated['precision'])}; expected calibration error "
-            f"{percent(calibrated['ece'])}."
+            f"\nCalibration of these predictions: mean score {percent(calibrated['mean_score'])}, "
+            f"share of true positives {percent(calibrated['precision'])}; expected calibration "
+            f"error {percent(calibrated['ece'])}."
         )
     lines = []
     for name, count in best["errors"].items():
@@ -188,9 +189,10 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
         "Bounds of mAP without scores, %",
         splits,
         [lines],
-        caption="Over all ways to rank the predictions. In the other tables all predictions of a "
-        "class share one rank, which can be lower than the worst: duplicates then stand beside "
-        "their true positive, while any scores would rank them behind it.",
+        caption="Over all possible rankings of the predictions. In the other tables, all "
+        "predictions of a class share one rank, whose mAP can be below the worst: "
+        "duplicates then rank equal to their true positive, whereas any scores would "
+        "rank them behind it.",
     )
 
 
@@ -288,7 +290,7 @@ def _calibration(result: Result) -> TextTable:
         ["All"],
         [[*direction, *lines]],
         caption="The errors and true positives add up to how much scores are too high or low. "
-        "On average: over all predictions, including low scores."
+        "On average: over all predictions, including those with low scores."
         if direction
         else "",
     )
@@ -328,4 +330,7 @@ def flat_remark(intervals: Iterable[Sequence[float]]) -> str:
     """Explain intervals of zero width on a separate line; empty if there are none."""
     if all(map(has_width, intervals)):
         return ""
-    return "\nOnly: (nearly) all resamples give this value, for instance if no image has the error."
+    return (
+        "\nOnly: (nearly) all resamples give this value, for example because no image has "
+        "the error."
+    )

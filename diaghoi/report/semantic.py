@@ -133,7 +133,7 @@ def _remarks(result: Result) -> list[str]:
     absent = [note.split()[0] for note in result["notes"] if NOT_PREDICTED in note]
     first = [
         f"{number_of('annotated image', int(number))} without predictions, where all triplets "
-        "count as missed: --only-predicted-images evaluates the others"
+        "count as missed: --only-predicted-images evaluates only the other images"
         for number in absent
     ]
     return [*first, *_other_rules(result), *map(without_folder, notes)]
@@ -250,8 +250,9 @@ def basis(result: Result) -> list[str]:
         lines.append(f"{measure['threshold']}. Soft AP: {measure['soft_ap']}.")
         lines.append(
             "If nothing were similar: soft mAP with tables in which no word is similar to "
-            "another. The rest of the difference to mAP is not due to similarity: soft mAP has its "
-            "own rules for the right verb or object alone, and for false positives."
+            "another. The rest of the difference from mAP is not due to similarity: soft mAP has "
+            "its own rules for predictions in which only the verb or object is right, and for "
+            "false positives."
         )
     return [*lines, *_other_rules(result)]
 
@@ -317,7 +318,7 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
     caption = "Gain: soft AP minus soft AP if nothing were similar" + (
         "." if rows else "; no class has any."
     )
-    return TextTable("Gain most by similarity, %", heads, [rows], caption).table
+    return TextTable("Largest gains from similarity, %", heads, [rows], caption).table
 
 
 def _gain(one: Result) -> float:
@@ -342,10 +343,13 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
         for one in found["verbs"][:SHOWN]
     ]
     if verbs:
-        caption = "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them."
+        caption = (
+            "Action errors on people for whom a triplet of the verb is annotated; ΔmAP if "
+            "they are repaired."
+        )
         heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
         tables.append(TextTable("Annotated verbs", heads, [verbs], caption).table)
-    above = "The action errors above go by the published rule."
+    above = "The action errors above follow the published rule."
     read = f" {VERBS_OF_V_COCO} {above}" if by_pair else ""
     tables += [
         _confusions(what, found[key], remark)

@@ -98,10 +98,9 @@ def subset_tables(result: Result) -> Iterator[Table]:
         "Agreement with people, %",
         ("Raters", *RULES.values()),
         [subsets],
-        f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the mean "
-        "of the people.\nMean: of the raters. Majority: the most frequent score; "
-        "on ties that of the rater listed first. Direct match, as in mAP: "
-        f"{percent(result['direct_match'])}.",
+        f"{result['pairs']:,} pairs; agreement: 1 minus the mean absolute difference from "
+        "people's mean.\nMean: of the raters. Majority: the most frequent score; in a tie, that "
+        f"of the rater listed first. Direct match, as in mAP: {percent(result['direct_match'])}.",
     ).table
     sizes = [
         Line(
@@ -162,7 +161,7 @@ def published_tables(result: Result) -> Iterator[Table]:
             f"What differs, {title}",
             ("Difference", "Pearson", "At 0, %"),
             [*groups],
-            "Difference: mean absolute difference to the published level, from 0 to 1. "
+            "Difference: mean absolute difference from the published level, from 0 to 1. "
             "If both differ, the smaller similarity is compared. Constants of the ratings of "
             "this package are fitted to every other pair.",
         ).table
@@ -222,7 +221,7 @@ def agreement_tables(result: Result) -> Iterator[Table]:
         "People",
         ("Kappa", "Agreement, %"),
         [pairs],
-        "Kappa: quadratic weights. Agreement: 1 less the mean absolute difference.\n"
+        "Kappa: quadratic weights. Agreement: 1 minus the mean absolute difference.\n"
         f"Krippendorff's alpha: {_number(result['alpha_ordinal'])} (ordinal), "
         f"{_number(result['alpha_interval'])} (interval).\n"
         f"{result['items']:,} items, {result['ratings']:,} ratings; deviation within an item "
@@ -274,9 +273,9 @@ def _again_table(again: Result, confidence: float) -> Table:
         f"Rated again in {again['source']}",
         ("Mean", "Interval"),
         [rows],
-        f"{again['changed']:,} of {again['ratings']:,} ratings by "
-        f"{some_of(again['annotators'])} changed; {100 * confidence:g} % interval, of the share "
-        "by Wilson; the mean of fewer than ten changes, or of equal ones, has none.",
+        f"{again['changed']:,} of {again['ratings']:,} ratings by {some_of(again['annotators'])} "
+        f"changed; {100 * confidence:g} % interval, of the share by Wilson; the mean has no "
+        "interval if there are fewer than ten changes, or all are equal.",
     ).table
 
 

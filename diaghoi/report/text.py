@@ -401,8 +401,8 @@ def _levels_remark(result: Result, facts: _Facts) -> Iterator[str]:
         recall is not None and (best.get(split) or 0) > recall for split, recall in recalls.items()
     ):
         yield (
-            f"If ranked perfectly: can exceed the highest recalls, as AP reads {levels} levels of "
-            f"recall, of which a recall of 0.5 reaches {int(levels) // 2 + 1}."
+            f"If ranked perfectly: can exceed the highest recalls, because AP is read at {levels} "
+            f"recall levels, {int(levels) // 2 + 1} of which a recall of 0.5 reaches."
         )
 
 
@@ -418,7 +418,7 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
         return [outcome["delta_map"][split.key] for split in splits]
 
     groups = [[line("True positive", "true_positive", *blank)]]
-    caption = "Share of the predictions; of the annotations for missed and false negative."
+    caption = "Share of the predictions; for missed and false negative, of the annotations."
     if "localised" in result:
         caption += (
             f"\n{ON_FOUND_PAIRS.capitalize()}: "
@@ -429,7 +429,7 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
             if "ignored" in result["errors"]:
                 groups[-1].append(Line("Ignored", [result["errors"]["ignored"], "", *blank]))
                 caption += (
-                    "\nIgnored: on people without annotated actions; not among the predictions."
+                    "\nIgnored: on people without annotated actions; excluded from the predictions."
                 )
             groups.append([])
         groups[-1].append(line(_title(name), name, *deltas(outcome)))
@@ -452,8 +452,8 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
     ]
     if named:
         caption += (
-            "\nClasses that a repair leaves without annotated triplets leave the mean, which is "
-            f"part of the gain: {', '.join(named)}."
+            "\nClasses that a repair leaves without annotated triplets drop out of the mean, "
+            f"which explains part of the gain: {', '.join(named)}."
         )
     if facts.found_classes:
         caption += f"\n{CHANGED}"
@@ -507,6 +507,6 @@ def pairs_line(result: Result) -> str:
     predicted = result["counts"]["predicted_pairs"]
     credited = round(pairs["precision"] * predicted)
     return (
-        f"{line}\nThe other {predicted - negatives:,} find annotated pairs. Each annotated "
-        f"pair credits the first: {credited:,} are credited, and count in precision."
+        f"{line}\nThe other {predicted - negatives:,} find annotated pairs. Each annotated pair "
+        f"credits its first match: {credited:,} are credited, and count in precision."
     )

@@ -14,9 +14,9 @@ from diaghoi.oracles.localised import ON_FOUND_PAIRS
 
 # Phrases in notes that are normal for a format, or that the first screen rephrases.
 _USUAL = (
-    *("image labels: ", "no pair file: ", "taken for ", "joined by position", "cut to the "),
-    *("action_scores", "no action scores", "score of the verb alone", "no action annotations"),
-    *("'hoi_annotation'", "leave out actions", "to have no interaction", "marked invisible"),
+    *("image labels: ", "no pair file: ", "taken for ", "joined by index", "cut to the "),
+    *("action_scores", "no action scores", "separate verb scores", "no action annotations"),
+    *("'hoi_annotation'", "omit actions", "to have no interaction", "marked invisible"),
     *(
         "in the prediction file",
         "--only-predicted-images: ",
@@ -86,15 +86,15 @@ def verdict(result: Mapping[str, Any]) -> str:
         return empty
     if not ranks_errors(result):
         return (
-            "Errors are not ranked by their cost: annotations in images that the prediction file "
-            "lacks count as not found. --only-predicted-images evaluates only the images of the "
-            "file."
+            "Errors are not ranked by cost: annotations in images that are missing from the "
+            "prediction file count as not found. --only-predicted-images evaluates only the "
+            "images of the file."
         )
     elsewhere = result.get("coverage", {}).get("triplets_elsewhere", 0)
     result = of_held_images(result)
     published, gains, first, worst = _worst(result)
     left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
-    unranked = f" Left out of this: {left}." if elsewhere else ""
+    unranked = f" Not included: {left}." if elsewhere else ""
     if not worst or round(100 * max(gains[worst], published.get(first, 0.0)), 2) <= 0:
         return f"Repairing one kind of error would add nothing.{unranked}"
     boxes = _in_both_boxes(result) if worst == "missed_gt" and not elsewhere else ""
@@ -195,7 +195,7 @@ def _nothing(result: Mapping[str, Any]) -> str:
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
-        return "There are no predictions of these classes: everything is missed."
+        return "There are no predictions for these classes: everything is missed."
     return ""
 
 

@@ -152,10 +152,12 @@ def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
     """Refuse to write into the picture folder, or to read from an output folder."""
     source = Path(os.path.realpath(images))
     if Path(os.path.realpath(out)).is_relative_to(source):
-        raise InputError(f"{out}: lies in the folder of pictures; give a folder outside {images}")
+        raise InputError(
+            f"{out}: is in the folder with the pictures; give a folder outside {images}"
+        )
     for folder in folders:
         if source.is_relative_to(os.path.realpath(folder)):
-            raise InputError(f"{images}: lies in {folder}, which is written; give another folder")
+            raise InputError(f"{images}: is in {folder}, which is the output; give another folder")
 
 
 def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
@@ -174,8 +176,8 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
         for folder in folders:
             if folder.exists():
                 raise InputError(
-                    f"{folder}: exists, and {file} does not say how it was made; give another "
-                    "folder"
+                    f"{folder}: exists, but {file} does not state how it was created; give "
+                    "another folder"
                 )
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -189,8 +191,8 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
     before = read_object(file)
     if not {"seed", "strengths"} <= before.keys():
         raise InputError(
-            f"{file}: is no record of corrupted pictures; remove it together with the pictures "
-            "beside it, or give another folder"
+            f"{file}: is not a record of corrupted pictures; remove it together with the pictures "
+            "next to it, or give another folder"
         )
     for key in ("seed", "strengths"):
         if before[key] != record[key]:
@@ -202,8 +204,8 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
     if begun == now:
         return ()
     return (
-        f"{out} was begun with {begun}, and goes on with {now}: pictures made from now on can "
-        "differ a little",
+        f"{out} was started with {begun} and continues with {now}: new pictures may differ "
+        "slightly",
     )
 
 

@@ -206,8 +206,8 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
             )
         if (model.label, CLEAN) not in outcomes.results:
             gaps.append(
-                f"{model.label}: without predictions on clean pictures CRI, drops and the growth "
-                "of errors are undefined"
+                f"{model.label}: CRI, drops and the growth of errors are undefined without "
+                "predictions on clean pictures"
             )
     return (*gaps, *(f"{run.title}: left out: {why}" for run, why in outcomes.failed))
 

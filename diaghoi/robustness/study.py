@@ -229,8 +229,8 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
             _check_pattern(f"{where}: {key}", str(texts[key]))
     if (texts["clean_pairs"] is None) != (texts["pairs"] is None):
         raise InputError(
-            f"{where}: clean_pairs and pairs: give both or none, or clean and corrupted pictures "
-            "would be compared by different lists"
+            f"{where}: clean_pairs and pairs: give both or neither, otherwise clean and corrupted "
+            "pictures would be compared with different lists"
         )
     # Braces in the folder are not fields.
     quoted = str(folder).replace("{", "{{").replace("}", "}}")
@@ -249,7 +249,7 @@ def _check_pattern(where: str, pattern: str) -> None:
     try:
         files = {_filled(pattern, condition) for condition in conditions}
     except (LookupError, ValueError, AttributeError, TypeError) as error:
-        why = f"cannot be filled in ({type(error).__name__}: {error})"
+        why = f"cannot be formatted ({type(error).__name__}: {error})"
     if len(files) < len(conditions):
         raise InputError(
             f"{where}: '{pattern}' {why}; write {{corruption}} and {{severity}} without more"

@@ -411,7 +411,7 @@ class _Plan:
 
     def diagnosed(self, runs: Iterable[Run], block: int | None) -> Iterator[tuple[Run, Any]]:
         """Yield the outcome of each run, stored ones first."""
-        self.start("looking for finished work", 0)
+        self.start("looking for finished runs", 0)
         keys: dict[Run, str] = {}
         for run in runs:
             saved: Any

@@ -41,8 +41,8 @@ OF_SEVERAL = ("corruptions_cri", "severities")
 """Keys of the tables that only studies with several severities have."""
 SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
 MEANING = (
-    "MRI, %: mean under corruption. CRI: mean of the relative score, less where it varies with the "
-    "severity; 1 if nothing is lost."
+    "MRI, %: mean under corruption. CRI: mean relative score, reduced by its variation over "
+    "severities; 1 if nothing is lost."
 )
 NO_CRI = "CRI is undefined: it needs scores at two or more severities."
 UNITS: Mapping[str, Unit] = {"mri": "percent", "cri": "index"}
@@ -110,7 +110,7 @@ def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
         models = [StudyModel(label=model.label) for model in models]
     cells = [[cell(profile) for _, cell in numbers] for profile in profiles]
     if any(cell.mark for row in cells for cell in row):
-        remarks.append(f"{PARTIAL}: over the conditions that there are.")
+        remarks.append(f"{PARTIAL}: over the available conditions.")
     return table_of(
         models,
         [column for column, _ in numbers],
@@ -157,7 +157,9 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
         levels = [_index("mri", f"{n}", f"L{n}", "Severity", None, [n]) for n in first.severities]
         return levels, [f"{score}, over {scope.corruptions}."]
     mean = "" if single else "mean "
-    caption = f"ΔmAP of the error under corruption less that on clean pictures, {mean}{severities}."
+    caption = (
+        f"ΔmAP of the error under corruption minus that on clean pictures, {mean}{severities}."
+    )
     error = key.removeprefix(GROWTH)
     return _by_corruption(names, error), [caption, _abbreviations(names)]
 
@@ -264,7 +266,7 @@ def summary(profiles: Sequence[Profile]) -> str:
     drops = [drop for profile in profiles if (drop := profile.drop(name)) is not None]
     cost = 100 * sum(drops) / len(drops)
     if cost <= 0:
-        return f"{said}. No corruption costs anything."
+        return f"{said}. No corruption lowers the score."
     mean_of = " on average" if len(drops) > 1 else ""
     return f"{said}. {CORRUPTIONS[name].label} costs most, {cost:.0f} %{mean_of}."
 

@@ -195,8 +195,8 @@ class PairAsker(FileAsker):
         """Return the pairs without an interaction, the text for the status line, and notes."""
         without = sum(line.get("text") is None for line in self.answers.lines)
         unscored = (
-            f"{self.model} gives no token probabilities, so that the answers have no scores: "
-            "'diaghoi semantic' counts them all, and has no mAP"
+            f"{self.model} gives no token probabilities, so the answers have no scores: 'diaghoi "
+            "semantic' counts all of them, and gives no mAP"
         )
         return (
             {"scores": self.scores, "without_interaction": without},

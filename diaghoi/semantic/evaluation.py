@@ -332,15 +332,15 @@ class SemanticEvaluation:
             if mask.any():
                 notes.append(f"{int(mask.sum())} {what}: {some_of(names[mask].tolist())}")
         notes += [
-            f"{of.left_out} {side} triplets are left out: they have no object box, or are on "
-            "people whose actions are not annotated"
+            f"{of.left_out} {side} triplets are omitted: they have no object box, or belong to "
+            "people without annotated actions"
             for side, of in (("annotated", self.annotated), ("predicted", self.predicted))
             if of.left_out
         ]
         if not self.compares_objects:
             notes.append("the predictions do not name their objects: only verbs are compared")
         if self.score is None:
-            notes.append("without scores: every prediction counts, and no mAP is defined")
+            notes.append("without scores: every prediction counts, and mAP is undefined")
         return tuple(notes)
 
     @property
@@ -463,12 +463,12 @@ def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> lis
     if missing:
         notes.append(
             f"{len(missing)} of {len(set(names))} {what} are not in the table '{name}' and are "
-            f"similar to nothing but themselves: {some_of(missing)}"
+            f"similar only to themselves: {some_of(missing)}"
         )
     ambiguous = list(dict.fromkeys(fitted.ambiguous))
     if ambiguous:
         notes.append(
-            f"of {len(ambiguous)} {what} the table '{name}' has several senses and none is named: "
-            f"{some_of(ambiguous)}"
+            f"of {len(ambiguous)} {what} the table '{name}' has several senses, and none is "
+            f"specified: {some_of(ambiguous)}"
         )
     return notes

@@ -158,7 +158,7 @@ class Measure:
         if self.matching == "class":
             matched = "by class alone: each class once per image, without boxes"
         whose = "its image" if self.rule == "algorithm" else "the data set"
-        wrong = f"false positive of the closest class of {whose} at sigma >= {self.delta:g}"
+        wrong = f"false positives of the closest class of {whose} at sigma >= {self.delta:g}"
         return SEPARATOR.join([self.formula, matched, wrong, *self._images])
 
     @property

@@ -102,8 +102,8 @@ def evaluate(
     annotated, predicted = select_triplets(truth, found, protocol)
     if not len(annotated):
         raise InputError(
-            f"{annotations.source or 'annotations'}: no annotated triplet takes part, so there is "
-            "nothing to evaluate against"
+            f"{annotations.source or 'annotations'}: no annotated triplet is evaluated, so there "
+            "is nothing to compare with"
         )
     score = found.scores[predicted.rows] if scored else None
     candidates = match_candidates(

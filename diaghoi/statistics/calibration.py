@@ -263,7 +263,7 @@ def measure_calibration(
 def _note(score: FloatArray) -> str:
     """Explain why scores are not probabilities; empty if they are."""
     if not len(score):
-        return "calibration: nothing is predicted"
+        return "calibration: there are no predictions"
     low, high = float(score.min()), float(score.max())
     if low >= 0 and high <= 1:
         return ""

@@ -442,7 +442,7 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
     if (first.answers is None) != (second.answers is None):
         without = first if second.answers is None else second
         raise InputError(
-            f"{without.label or 'one of the detectors'} gives no scores, so that its predictions "
+            f"{without.label or 'one of the detectors'} gives no scores, so its predictions "
             "cannot be exchanged with ranked ones; compare the two without a test"
         )
     check_same_annotations(first, second)

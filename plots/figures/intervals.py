@@ -306,7 +306,7 @@ def _difference_dots(
 )
 def _difference(figure: Figure, models: Sequence[ModelData]) -> None:
     if len(models) < 2:
-        raise NotApplicable("a difference is between models; give at least two")
+        raise NotApplicable("a difference needs at least two models")
     first, *others = shown_names(models)
     found = [difference_table(models[0].data, model.data) for model in models[1:]]
     what = f"{others[0]} minus {first}" if len(found) == 1 else "each model minus the first"

@@ -374,7 +374,9 @@ def _fates(source: Source) -> Fates:
 )
 def _transitions(figure: Figure, models: Sequence[ModelData]) -> None:
     if len(models) < 2:
-        raise NotApplicable("a transition is from one model to another; give at least two")
+        raise NotApplicable(
+            "a transition is from one model to another: it needs at least two models"
+        )
     names = shown_names(models)
     first: Fates = models[0].data
     pairs = []
@@ -382,7 +384,7 @@ def _transitions(figure: Figure, models: Sequence[ModelData]) -> None:
         other: Fates = model.data
         same = np.array_equal(first.annotation_class, other.annotation_class)
         if not same or not np.array_equal(first.annotation_image, other.annotation_image):
-            raise NotApplicable(f"{name} was diagnosed with different annotations than {names[0]}")
+            raise NotApplicable(f"{name} was diagnosed with other annotations than {names[0]}")
         pairs.append(
             Transitions(
                 labels=(names[0], name),

@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_listed(tmp_path: Path) -> None:
         ("HICO_0.jpg", "QA_0", "refusal", "I am sorry."),
         ("HICO_1.jpg", "QA_0", "empty", ""),
     ]
-    assert "2 of 2 replies pick nothing that can be read" in answers.notes[0]
+    assert "2 of 2 replies have no readable choice and count" in answers.notes[0]
     assert answers.ways == {"refusal": 1, "empty": 1}
 
 
@@ -91,13 +91,13 @@ def test_what_counts_neither_way_is_named(tmp_path: Path) -> None:
     assert others in " ".join(answers.notes)
     answers = read(tmp_path, {"image": "HICO_0.jpg", "chosen": [RIDE, "fly a kite", "None"]})
     assert answers.answers[0].picked == (RIDE,)
-    assert "1 chosen texts are no options of their question" in " ".join(answers.notes)
+    assert "1 chosen texts are not options of their question," in " ".join(answers.notes)
 
 
 LINE = {"image": "HICO_0.jpg"}
 BAD = [
     ([[3]], "entry 1: 3 is not a JSON object"),
-    ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is answered already, at line 1"),
+    ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is already answered, at line 1"),
     ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: 'image' is missing \(did you mean 'imgae'"),
     ([FIRST | {"image": 3}], "line 1: image: 3; give its name"),
     ([FIRST | {"question": 3}], "line 1: question: 3; give its name"),

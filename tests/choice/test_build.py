@@ -173,7 +173,8 @@ def test_an_object_with_too_few_actions_is_left_out_before_any_judge_is_asked() 
     judge = AllNegative()
     judge.judge = lambda asked: pytest.fail("asked") if asked else []  # type: ignore[method-assign]
     problem = (
-        "no question with 4 options can be made: 1 images have too few other actions of the objects"
+        "no question with 4 options can be built: 1 images have too few other actions of the "
+        "objects"
     )
     with pytest.raises(InputError, match=problem):
         built(cups, judge)
@@ -243,7 +244,7 @@ def test_the_candidates_of_v_coco_are_what_is_annotated_with_the_object() -> Non
 def test_a_data_set_that_images_do_not_tell_is_named(tmp_path: Path) -> None:
     own = replace(annotated(), names=np.array([f"{n}.jpg" for n in range(6)]))
     made = built(own)
-    assert made.notes[-1].startswith("images like 0.jpg do not tell the data set; give --dataset")
+    assert made.notes[-1].startswith("images like 0.jpg do not show the data set; give --dataset")
     assert reread(made, tmp_path, 2, dataset="hico-det").dataset == "hico-det"
 
 

@@ -71,7 +71,10 @@ def test_every_renderer_shows_the_table(models: list[ChoiceEvaluation]) -> None:
     assert "| VLM | VLM-32B | **100.00** | **100.00** |" in to_markdown(comparison)
     assert r"\multicolumn{3}{c}{Instance-F1}" in to_latex(comparison)
     assert r"\textbf{100.00}" in to_latex(comparison)
-    line = "choice,hico-det,multiple choice,Detector,HOI-specific methods,,,,,instance_f1.multi,0.5"
+    line = (
+        "choice,hico-det,multiple choice,Detector,HOI-specific "
+        "methods,,,,,instance_f1.multi,0.5,,,,,,"
+    )
     assert f"{line}\r\n" in to_csv(comparison)
     text = to_text(comparison)
     assert "HOI-specific methods\n  Detector" in text
@@ -86,7 +89,7 @@ def test_the_caption_says_whose_people_count_and_which_triplets(models) -> None:
     comparison = compare_choices_table(models)
     for text in (to_text(comparison), to_latex(comparison).partition("label")[0]):
         said = " ".join(text.split())
-        assert "Single, multi: questions on images with one annotated person, or several" in said
+        assert "Single, multi: questions on images with one or several annotated people" in said
         assert "Detectors: top 5 triplets of each image." in said
     alone = to_latex(compare_choices_table([evaluation("V", [RIDE], people=False)]))
     assert "Single" not in alone

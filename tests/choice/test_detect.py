@@ -128,7 +128,7 @@ def test_what_is_missing_is_counted_and_named() -> None:
     assert [each.how for each in answers.answers] == ["detected", "missing"]
     assert answers.notes == (
         "d.pkl: 1 of 2 questions are on images without predictions and count as empty: HICO_1.jpg",
-        "d.pkl: finds the person in 0 of 2 questions; in the others it picks nothing",
+        "d.pkl: finds the person in 0 of 2 questions; in all others it picks nothing",
     )
 
 
@@ -172,9 +172,9 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
         ("none of the 1 images is asked about in quest", {"names": np.array(["x.jpg"])}),
         ("the images have no names", {"names": np.array([""])}),
         ("the triplets have no scores", {"triplet_score": None}),
-        ("the detector gives no scores, so that none", {"unread": np.zeros((1, 3), dtype=int)}),
+        ("the detector gives no scores, so none", {"unread": np.zeros((1, 3), dtype=int)}),
         (
-            "the predictions do not say what the objects",
+            "options name objects, but the predictions have no",
             {"box_label": np.full_like(found.box_label, -1)},
         ),
     ):

@@ -97,7 +97,7 @@ def test_targets_without_candidates_are_not_asked_about() -> None:
 
 @pytest.mark.parametrize(
     ("number", "problem"),
-    [(0, "at least one `judge`"), (4, "4 judges that go by pictures; give at most 3")],
+    [(0, "at least one `judge`"), (4, "4 judges that see pictures; give at most 3")],
 )
 def test_no_judge_and_a_fourth_of_pictures_are_refused(number: int, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
@@ -161,7 +161,7 @@ def test_a_csv_of_verdicts_is_read(tmp_path: Path) -> None:
     assert said(judge, 0, "push", "walk", "hold") == {"push": NO, "walk": NO}
     assert said(judge, 1, "push", "walk") == {"push": YES, "walk": NO}
     assert said(judge, None, "push", "walk") == {"walk": NO}
-    assert judge.notes == (f"{tmp_path / 'v.csv'}: 1 images in it are not asked about: z.jpg",)
+    assert judge.notes == (f"{tmp_path / 'v.csv'}: 1 of its images are not asked about: z.jpg",)
 
 
 def test_json_lines_of_verdicts_are_read(tmp_path: Path) -> None:

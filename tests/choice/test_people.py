@@ -35,7 +35,9 @@ def test_people_are_told_in_json_and_in_lines(tmp_path: Path, text: str) -> None
     path.write_text(text)
     several, notes = read_people(path, QUESTIONS)
     assert several == EXPECTED
-    assert "does not tell of 1 images, which count overall alone: HICO_2.jpg" in notes[0]
+    assert (
+        "does not cover 1 images, which count only in the overall numbers: HICO_2.jpg" in notes[0]
+    )
 
 
 def test_people_are_counted_in_annotations(tmp_path: Path) -> None:
@@ -52,7 +54,7 @@ def test_people_are_counted_in_annotations(tmp_path: Path) -> None:
     write_triplet_lists(path, scenes(truth, scored=False))
     several, notes = read_people(path, QUESTIONS)
     assert several == EXPECTED
-    assert "people who are not annotated are not seen" in notes[0]
+    assert "as multi-person; people without annotations are not considered" in notes[0]
 
 
 def test_people_that_something_is_done_to_are_counted_in_images_with_names(tmp_path: Path) -> None:
@@ -92,10 +94,10 @@ def test_annotations_and_the_file_of_a_benchmark_tell_the_same(tmp_path, shared)
         ('{"HICO_0.jpg": true}', "HICO_0.jpg: True; give single"),
         ("HICO_0.jpg,1\nHICO_1.jpg,several\n", "HICO_1.jpg: 'several'; give single"),
         (f"HICO_0.jpg,{'1' * 5000}\n", "HICO_0.jpg: '111.*; give single"),
-        ("HICO_0.jpg,1\nHICO_0.jpg,2\n", "HICO_0.jpg: one person in one place, several in"),
+        ("HICO_0.jpg,1\nHICO_0.jpg,2\n", "HICO_0.jpg: has one person in one entry, and"),
         (
             '{"single": ["HICO_0.jpg"], "multi": ["HICO_0.jpg"]}',
-            "HICO_0.jpg: one person in one place",
+            "HICO_0.jpg: has one person in one entry",
         ),
         (None, "No such file"),
         ('{"a.jpg": "single"}', "none of the 1 images is asked about in questions.json"),

@@ -107,7 +107,7 @@ def test_a_plain_file_of_boxes_with_and_without_scores(tmp_path: Path) -> None:
     assert (found.people, found.notes) == ({"HICO_0.jpg": (ONE, TWO), "HICO_1.jpg": ()}, ())
     found = read_detections(save(tmp_path, {"HICO_0.jpg": []}), QUESTIONS)
     assert "HICO_1.jpg" not in found.people
-    assert "does not mention 1 of 2 images, in which nobody is found: HICO_1.jpg" in found.notes[0]
+    assert "does not include 1 of 2 images, in which nobody is found: HICO_1.jpg" in found.notes[0]
 
 
 def test_the_content_is_part_of_the_name(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_no_annotations(refuse, save, found, truth, alone: Path) -> None:
         image["hoi_annotation"] = []
     save("empty.pkl", truth)
     assert refuse("report", "preds.pkl", "--annotations", "empty.pkl") == (
-        "empty.pkl: no annotated triplet, so there is nothing to evaluate against"
+        "empty.pkl: no annotated triplets, so there is nothing to compare with"
     )
 
 
@@ -319,12 +319,12 @@ def test_no_predictions_at_all(report, refuse, run, found, gt) -> None:
     assert result["pairs"]["recall"] == 0.0
     assert result["pairs"]["precision"] is None
     assert result["negatives"] == {"ap": None, "ap_published": None, "pairs": 0, "negatives": 0}
-    assert "holds no predicted triplet, so that there is nothing to evaluate; --force" in refuse(
+    assert "holds no predicted triplets, so there is nothing to evaluate; give --force" in refuse(
         "report", "preds.pkl", "--annotations", gt
     )
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force", "--detail")
     assert done.code == 0
-    assert "; 0.00 under hico-det-520.\nThere are no predictions of these" in done.out
+    assert "; 0.00 under hico-det-520.\nThere are no predictions for these" in done.out
 
 
 def test_boxes_as_large_as_float32_holds(report, found) -> None:

@@ -64,7 +64,7 @@ def test_few_images_are_said_first_and_nothing_is_ranked(report) -> None:
     assert lines[0] == f"few on HICO-DET, {words} (hico-det-520)"
     text = " ".join(lines[1:6])
     assert text.startswith(f"P{words[1:]}: Official mAP ")
-    assert "Errors are not ranked by their cost" in text
+    assert "Errors are not ranked by cost:" in text
     assert "--only-predicted-images" in text
     assert "cost most" not in " ".join(lines)
     coverage = as_json(report("few", "--json", "-"))["coverage"]
@@ -85,7 +85,7 @@ def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) ->
     text = " ".join(done.out.split())
     assert "Missed" not in text.split("ΔmAP")[0].split("cost most")[0]
     left = result["coverage"]["triplets_elsewhere"]
-    assert f"Left out of this: {left} annotated triplets in images that the file does not" in text
+    assert f"Not included: {left} annotated triplets in images that the file does not" in text
     held = result["coverage"]["localised"]["missed_gt"]["delta_map"]["full"]
     assert 0 <= held < costs["missed_gt"]
 
@@ -172,7 +172,9 @@ def test_another_split_is_said_as_inspect_says_it(run, alone: Path) -> None:
     truth = simulate.v_coco_annotations(4, rng)
     write("gt.npz", truth.with_names(names))
     write("preds.npz", simulate.v_coco_detect(truth, rng).with_names(names))
-    said = "3 of 4 images are not of V-COCO's test split, on which the benchmark is evaluated, but"
+    said = (
+        "3 of 4 images are not in V-COCO's test split, on which the benchmark is evaluated, but in"
+    )
     assert said in run("inspect", "preds.npz", "--annotations", "gt.npz").out
     done = run("report", "preds.npz", "--annotations", "gt.npz", "--detail")
     assert said in done.err

@@ -74,7 +74,7 @@ def test_formats_and_column(run, study, alone) -> None:
     assert done.err == ""
     caption = (alone / "x" / "captions.md").read_text()
     assert caption.startswith(f"**delta_map.** {title}. m0 on HICO-DET, protocol hico-det-520 (")
-    assert "Classes that a repair leaves without annotated triplets leave the mean" in caption
+    assert "Classes that a repair leaves without annotated triplets drop out" in caption
     latex = (alone / "x" / "captions.tex").read_text()
     assert latex.startswith("\\begin{figure}\n")
     assert "hico-det-520 (classes: no\\_interaction left out $|$" in latex

@@ -67,7 +67,7 @@ def test_annotated_boxes_name_the_numbering(refuse, run, numbering: str) -> None
     hint = f" % would: give --read objects={numbering}"
     told = refuse("report", *GIVEN)
     assert text in told
-    assert f"{hint}; --force goes on nevertheless" in told
+    assert f"{hint}; give --force to evaluate it anyway" in told
     done = run("inspect", *GIVEN)
     assert text in done.out
     assert hint in done.out

@@ -141,14 +141,14 @@ def test_results_and_notes_are_kept_apart(run, data) -> None:
     done = run("report", data.predictions, "--annotations", data.annotations, "--detail")
     assert done.code == 0
     assert "Note" not in done.out
-    assert done.err == "Note: no pair file: the predicted pairs are those of the triplets\n"
+    assert done.err == "Note: no pair file: the predicted pairs come from the triplets\n"
     assert "those of the triplets" in done.out
 
 
 def test_hopeless_predictions_are_said_to_be_so(refuse, run, data, alone: Path) -> None:
     found = diaghoi.read_predictions(data.predictions)
     write(alone / "p.npz", replace(found, box_xyxy=found.box_xyxy / 640))
-    assert "(instances_test2015.json, anno_bbox.mat); --force goes on nevertheless" in refuse(
+    assert "(instances_test2015.json, anno_bbox.mat); give --force to evaluate it anyway" in refuse(
         "report", "p.npz", "--annotations", data.annotations
     )
     words = ("--annotations", data.annotations, "--force")

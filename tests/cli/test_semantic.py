@@ -174,7 +174,7 @@ def test_all_files(run, words, alone):
     assert "<svg" in (alone / "f.svg").read_text()
     assert (alone / "examples.txt").read_text().count("jpg") <= 2
     for title in (
-        "Gain most by similarity",
+        "Largest gains from similarity",
         "Action errors by meaning",
         "Wrong verbs that cost most",
     ):
@@ -191,7 +191,7 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
     added = 100 * (splits["soft_map"]["full"] - splits["soft_map_exact"]["full"])
     assert f"Similarity changes soft mAP by {added:+.2f}: " in done.out
     gains = {row["name"]: 100 * (row["soft_ap"] - row["soft_ap_exact"]) for row in rows}
-    first, *listed = done.out.partition("Gain most by similarity")[2].splitlines()
+    first, *listed = done.out.partition("Largest gains from similarity")[2].splitlines()
     assert first.split() == [*(",", "%", "Annotated", "Gain", "Soft", "AP", "AP", "Soft", "F1")]
     listed = listed[1 : listed.index("Gain: soft AP minus soft AP if nothing were similar.")]
     assert len(listed) == sum(gain >= 0.005 for gain in gains.values()) > 0
@@ -204,7 +204,7 @@ def test_the_rule_of_wrong_predictions_is_a_choice(refuse, run, words, alone):
     for rule, whose in (("algorithm", "its image"), ("figure", "the data set")):
         done = run(*words, "--rule", rule, "--json", f"{rule}.json", "--detail")
         told = " ".join(done.out.split())
-        assert f"false positive of the closest class of {whose} at sigma >= 0.5" in told
+        assert f"false positives of the closest class of {whose} at sigma >= 0.5" in told
         assert json.loads((alone / f"{rule}.json").read_text())["measure"]["rule"] == rule
     figures = [json.loads((alone / f"{rule}.json").read_text()) for rule in ("algorithm", "figure")]
     assert figures[0]["soft_map"] != figures[1]["soft_map"]
@@ -588,7 +588,12 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
         ),
         ("verbs.csv", "none.csv", (), "none.csv"),
         ("two.json", "report.json", (), "report.json: is compared by mAP, and study.toml by meani"),
-        ("", "", ("--also", "explain"), "--also: applies to mAP, but these are compared by meaning"),
+        (
+            "",
+            "",
+            ("--also", "explain"),
+            "--also: applies to mAP, but these are compared by meaning",
+        ),
         ("", "", ("--significance",), "--significance: applies to mAP, but these"),
         ("", "", ("--table", "compact"), "--table, --columns: applies to mAP, but these"),
         ("", "", ("--json", "verbs.csv"), "verbs.csv"),
@@ -620,7 +625,10 @@ def test_results_that_do_not_compare_are_refused(refuse, run, words, data, alone
         ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
         ("report.json", "report.json: is compared by mAP, and one.json by meaning"),
-        ("--table=compact", "--table, --columns: applies to mAP, but these are compared by meaning"),
+        (
+            "--table=compact",
+            "--table, --columns: applies to mAP, but these are compared by meaning",
+        ),
         ("--protocol=diag-hoi", "not diag-hoi; write it again with the same options of 'diaghoi s"),
     ):
         assert message in refuse("compare", "one.json", given)

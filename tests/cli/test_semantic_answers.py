@@ -148,7 +148,7 @@ def test_an_image_in_which_nothing_is_done(evaluate) -> None:
         {"image": "a.jpg", "text": "ride bicycle"}, {"image": "b.jpg", "text": None}
     )
     assert result["counts"]["predicted_triplets"] == 1
-    assert "1 pairs are said to have no interaction" in " ".join(result["notes"])
+    assert "1 pairs are reported to have no interaction" in " ".join(result["notes"])
     assert done.code == 0
 
 
@@ -157,7 +157,7 @@ def test_an_image_in_which_nothing_is_done(evaluate) -> None:
     [
         ({"object_box": [0, 0, 1, 1]}, (), "line 2: object_box: the first line has no boxes; give"),
         ({}, ("--also", "diagnose"), "--also diagnose: describes the meaning of errors"),
-        ({"score": 0.5}, (), "line 2: score: given here, but not in line 1; give all lines with"),
+        ({"score": 0.5}, (), "line 2: score: given here, but not in line 1; give a score to"),
     ],
 )
 def test_what_cannot_be_evaluated(refuse, truth: Path, line, words, message) -> None:

@@ -153,7 +153,7 @@ def test_a_pair_may_have_no_interaction(run: Run, model: Namer, truth: Path, rep
     assert "4 of 4 pairs answered, 4 now, 1 without an interaction" in done.out
     found = result(run)
     assert found["counts"] | {"images": 4, "predicted_triplets": 3} == found["counts"]
-    assert any("1 pairs are said to have no interaction" in note for note in found["notes"])
+    assert any("1 pairs are reported to have no interaction" in note for note in found["notes"])
     assert "4 of 4 pairs answered, 0 now" in run(*words(model)).out
 
 
@@ -166,7 +166,7 @@ def test_no_pair_may_have_an_interaction(run: Run, model: Namer, truth: Path) ->
 def test_an_endpoint_without_probabilities(run: Run, model: Namer, truth: Path) -> None:
     model.says = lambda image, boxes: spoken(("ride bicycle", 1), scored=False)
     done = run(*words(model, "--json", "j.json"))
-    assert "m gives no token probabilities, so that the answers have no scores" in done.err
+    assert "m gives no token probabilities, so the answers have no scores" in done.err
     assert json.loads(Path("j.json").read_text())["scores"] == "none"
     assert not any("score" in line for line in lines())
     found = result(run)

@@ -330,7 +330,7 @@ def test_the_oracles_of_a_user_have_columns() -> None:
 def test_other_data_sets_do_not_compare() -> None:
     other = example() | {"dataset": "zoo"}
     with pytest.raises(
-        InputError, match="data sets do not compare: 'a' is on hico-det, 'b' on zoo"
+        InputError, match="data sets cannot be compared: 'a' is on hico-det, 'b' on zoo"
     ):
         compare(example(), other, models=[model("a"), model("b")])
 
@@ -341,7 +341,7 @@ def test_other_protocols_do_not_compare_and_the_choices_are_named() -> None:
     with pytest.raises(InputError) as caught:
         compare(example(), other, models=[model("a"), model("b")])
     assert str(caught.value) == (
-        "results under different protocols do not compare: 'a' has protocol hico-det-520 | AP: "
+        "results under different protocols cannot be compared: 'a' has protocol hico-det-520 | AP: "
         "11-point | IoU >= 0.5 | rare: < 10 train instances, 'b' has protocol mine | AP: area | "
         "IoU >= 0.7; diagnose them again under one protocol"
     )

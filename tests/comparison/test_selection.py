@@ -296,7 +296,7 @@ def test_views_are_tables_with_names() -> None:
         (
             ["pairs", "official"],
             ["recall"],
-            "`columns`: 'Official mAP' has none of recall; give some",
+            "`columns`: 'Official mAP' has none of recall; also give some",
         ),
         (
             ["pears-by-data-set"],

@@ -155,7 +155,7 @@ def test_impossible_settings_are_refused() -> None:
     truth, one, other = simulated(3, 0)
     with pytest.raises(InputError, match="1 resamples: give at least two"):
         compared(truth, one, other, resamples=1)
-    with pytest.raises(InputError, match="images are in one of the diagnoses alone"):
+    with pytest.raises(InputError, match="images are in only one of the diagnoses"):
         shares(diagnose(truth, one), diagnose(truth.take(np.arange(2)), other.take(np.arange(2))))
 
 

@@ -169,7 +169,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        ({"x": {"k.png": "y"}}, "x: none of its 1 images is annotated, 'k.png' for instance"),
+        ({"x": {"k.png": "y"}}, "x: none of its 1 images is annotated \\('k.png', for example"),
         ({"x": {}}, "x: none of its 0 images is annotated"),
         ({"x": {"a.jpg": ""}}, "x: no image has a tag"),
         ({"x": lambda name: False}, "x: no image has a tag"),

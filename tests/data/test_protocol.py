@@ -218,7 +218,10 @@ def test_a_line_with_groups_needs_the_same_groups(group: Group) -> None:
         ("", "unknown protocol ''"),
         ("iou=0.75|zero", "unknown protocol 'iou=0.75'"),
         ("hico-det|11pt|zero|iou.5", "is not the whole line; copy a line that a report ends with"),
-        ("hico-det|11pt|zero|iou.5|rare.train|never", "'never' is no choice of it; copy a line"),
+        (
+            "hico-det|11pt|zero|iou.5|rare.train|never",
+            "'never' is not one of its choices; copy a line",
+        ),
         ("hico-det|11pt|zero|iou7|rare.train", "protocol.iou: is 7.0; give a number above 0"),
     ],
 )

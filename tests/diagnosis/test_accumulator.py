@@ -81,7 +81,7 @@ def truth() -> Scenes:
 
 @pytest.fixture(scope="module")
 def found(truth: Scenes, tmp_path_factory: pytest.TempPathFactory) -> Scenes:
-    """Predictions whose pairs are those of the triplets, one image of them empty."""
+    """Predictions whose predicted pairs come from the triplets, one image of them empty."""
     scenes = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(0))
     order = np.arange(len(scenes))
     order[5] = -1
@@ -194,7 +194,7 @@ def test_reset_forgets(batches) -> None:
     accumulator = Accumulator()
     accumulator.update(["a"], [PREDICTION], [ANNOTATION])
     accumulator.reset()
-    with pytest.raises(InputError, match="there is nothing to diagnose"):
+    with pytest.raises(InputError, match="nothing to diagnose"):
         accumulator.compute()
     accumulator.update(["a"], [PREDICTION], [ANNOTATION])
     assert accumulator.compute().counts["images"] == 1
@@ -351,7 +351,7 @@ def test_nothing_annotated() -> None:
     accumulator = Accumulator()
     nothing = {key: np.zeros((0, 4)) if key == "boxes" else [] for key in ANNOTATION}
     accumulator.update(["a"], [PREDICTION], [nothing])
-    with pytest.raises(InputError, match="no annotated triplet in any batch"):
+    with pytest.raises(InputError, match="no annotated triplets in any batch"):
         accumulator.compute()
 
 

@@ -204,8 +204,8 @@ def test_two_diagnoses_add() -> None:
 def test_diagnoses_that_do_not_add() -> None:
     one = part("a.jpg")
     for parts, problem in (
-        ([], "there is no diagnosis to add up"),
-        ([one, part("a.jpg")], "diagnoses that share images do not add: a.jpg"),
+        ([], "no diagnoses to add; give at least one"),
+        ([one, part("a.jpg")], "diagnoses that share images cannot be added: a.jpg"),
         (
             [one, part("b.jpg", "cdn")],
             "diagnoses with different protocol do not add: ",
@@ -219,7 +219,9 @@ def test_diagnoses_that_do_not_add() -> None:
     swig = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(0)))
     with pytest.raises(InputError) as refusal:
         one + swig
-    assert str(refusal.value) == ("diagnoses of different data sets do not add: hico-det, swig-hoi")
+    assert str(refusal.value) == (
+        "diagnoses of different data sets cannot be added: hico-det, swig-hoi"
+    )
 
 
 def test_what_a_session_shows_of_a_diagnosis() -> None:

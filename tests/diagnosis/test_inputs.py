@@ -96,7 +96,7 @@ def test_a_description_makes_own_data_known(found: str) -> None:
 def test_errors_speak_of_parameters() -> None:
     for truth, found, more, message in (
         ("office.json", "office.pkl", {}, "give it with `dataset` own.toml: a draft"),
-        ("gt.json", "small.npz", {}, "small.npz: .*; `force` goes on nevertheless"),
+        ("gt.json", "small.npz", {}, "small.npz: .*; give `force` to evaluate it anyway"),
         ("nowhere.json", "preds.pkl", {}, r"^nowhere\.json: No such file"),
         ("gt.json", "nowhere.pkl", {}, r"^nowhere\.pkl: No such file"),
         ("gt.json", "preds.pkl", {"pairs": "nowhere"}, "^nowhere: No such file"),

@@ -95,7 +95,7 @@ def test_no_images() -> None:
 def test_boxes_outside_the_image() -> None:
     sizes = np.array([[15, 20]])
     assert warned(predicted(sizes=sizes)) == (
-        "1 of 2 boxes reach outside their image, the first is [10, 0, 19, 9] in a 15 x 20 image; "
+        "1 of 2 boxes extend past their image; the first is [10, 0, 19, 9] in a 15 x 20 image; "
         "are they in pixels of the original image? (images a.jpg)"
     )
     assert inspect(predicted(sizes=np.array([[0, 0]]))).warnings == ()
@@ -106,7 +106,7 @@ def test_boxes_outside_the_image() -> None:
 def test_sizes_come_from_the_annotations() -> None:
     truth = scenes([image("a.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
     truth = replace(truth, sizes=np.array([[15, 20]]))
-    assert warned(predicted(), truth).startswith("1 of 2 boxes reach outside their image")
+    assert warned(predicted(), truth).startswith("1 of 2 boxes extend")
 
 
 def test_boxes_counted_from_one() -> None:
@@ -142,8 +142,8 @@ def test_boxes_in_other_pixels(truth, found) -> None:
 
 def test_triplets_that_are_no_class() -> None:
     assert warned(predicted((0, 1, RIDE, 0.5, 0.5), (0, 1, EAT, 0.4, 0.4))) == (
-        "1 of 2 triplets have an object and a verb that form no HOI class, the first is eat "
-        "bicycle; they are left out of the evaluation; many of them hint at another numbering "
+        "1 of 2 triplets have an object and a verb that form no HOI class; the first is eat "
+        "bicycle; they are not evaluated; many of them suggest another numbering "
         "(--read objects=NUMBERING)"
     )
     assert "the first is ride nothing;" in warned(predicted((0, -1, RIDE, 0.5, 0.5)))
@@ -158,14 +158,14 @@ def test_subjects_that_are_no_person() -> None:
 
 def test_repeated_triplets() -> None:
     assert warned(predicted((0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE, 0.4, 0.4))) == (
-        "1 triplets repeat another one of the same two boxes and verb"
+        "1 triplets duplicate another one with the same boxes and verb"
     )
 
 
 def test_scores() -> None:
     assert warned(predicted((0, 1, RIDE, 1.5, 0.5))) == (
-        "1 triplet scores lie outside [0, 1], for instance 1.5; ranking works, negatives and "
-        "calibration do not"
+        "1 triplet scores lie outside [0, 1], for instance 1.5; this affects negatives and "
+        "calibration, but not ranking"
     )
     two = ((0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE + 1, 0.5, 0.6))
     assert (
@@ -203,7 +203,7 @@ def test_images_left_empty() -> None:
     triplets = [(0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE, 0.4, 0.4)]
     found = scenes([image(names[0], BOXES, triplets), image(names[1], BOXES, [])], scored=True)
     assert (
-        "1 image of this file without a triplet, though some are annotated there: b.jpg"
+        "1 image of this file without a triplet, although triplets are annotated there: b.jpg"
         in inspect(found, truth).warnings
     )
 

@@ -12,7 +12,7 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.inspection import inspect
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
-NO_PAIR_FILE = "no pair file: the predicted pairs are those of the triplets"
+NO_PAIR_FILE = "no pair file: the predicted pairs come from the triplets"
 ONLY_REAL = (
     "the annotations contain no triplets of `no_interaction`: the official means run over the 1 "
     "annotated ones of the 520 classes of real interactions"

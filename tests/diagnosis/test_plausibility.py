@@ -171,7 +171,7 @@ def test_boxes_of_another_size_are_in_pixels_of_the_original_image(
 
 def test_boxes_a_little_too_small_get_the_same_advice(truth, found) -> None:
     for doubt in doubts(truth, replace(found, box_xyxy=resized(found, 0.9))):
-        assert doubt.text.endswith("check how their width and height are made")
+        assert doubt.text.endswith("check how their width and height are computed")
     scaled = doubts(truth, replace(found, box_xyxy=0.97 * found.box_xyxy))
     assert any(doubt.text.endswith("they are scaled to the original image") for doubt in scaled)
 
@@ -282,9 +282,7 @@ def test_a_shift_by_one_pixel_under_jitter(truth) -> None:
 def test_clipped_scores(truth, found) -> None:
     high = np.quantile(found.scores, 0.8)
     clipped = replace(found, triplet_score=np.minimum(found.scores / high, 1))
-    assert " triplet scores are 1, the highest: nothing ranks these predictions" in warned(
-        truth, clipped
-    )
+    assert " triplet scores are 1, the highest: these predictions are" in warned(truth, clipped)
 
 
 def test_scores_without_that_of_the_verb(truth, found) -> None:
@@ -302,7 +300,7 @@ def test_verbs_in_another_order(truth, share: int) -> None:
     near = replace(truth, triplet_score=score)
     assert doubts(truth, near) == []
     message = warned(truth, replace(near, triplet_verb=order[near.triplet_verb]))
-    assert " verbs are called by the name of another one: '" in message
+    assert " verbs have the name of another verb: '" in message
     assert message.endswith(": the file may list the verbs in another order")
 
 
@@ -332,13 +330,15 @@ def test_too_few_boxes_say_nothing(truth, found) -> None:
     assert doubts(truth.take([0]), divided.take([0])) == []
     empty = simulate.detect(truth.take([]), simulate.WEAK, np.random.default_rng(0))
     assert doubts(truth, empty) == [
-        ("holds no predicted triplet, so that there is nothing to evaluate", True)
+        ("holds no predicted triplets, so there is nothing to evaluate", True)
     ]
 
 
 def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -> None:
     pixels = replace(found, box_xyxy=found.box_xyxy / 700, source="p.pkl")
-    with pytest.raises(InputError, match=r"^p\.pkl: 0\.0 % .*; `force` goes on nevertheless$"):
+    with pytest.raises(
+        InputError, match=r"^p\.pkl: 0\.0 % .*; give `force` to evaluate it anyway$"
+    ):
         check_plausible(truth, pixels, force=False)
     (note,) = check_plausible(truth, pixels, force=True)
     assert "so they look divided by the image size" in note
@@ -351,7 +351,7 @@ def test_verbs_numbered_one_too_high_or_low(truth, found, shift: int) -> None:
     verbs = np.clip(found.triplet_verb + shift, 0, len(truth.vocabulary.verbs) - 1)
     message = warned(truth, replace(found, triplet_verb=verbs))
     repair = "high: give --read verbs=1" if shift > 0 else "low: add 1 to each, or give --read v"
-    assert f"look numbered one too {repair}" in message
+    assert f"to be one too {repair}" in message
 
 
 def test_classes_numbered_one_too_low(truth, found) -> None:
@@ -360,7 +360,7 @@ def test_classes_numbered_one_too_low(truth, found) -> None:
     same = words.class_object[hoi] == words.class_object[found.triplet_class]
     verbs = np.where(same, words.class_verb[hoi], found.triplet_verb)
     message = warned(truth, replace(found, triplet_verb=verbs))
-    assert "if HOI classes were one higher: they look numbered one too low: add 1" in message
+    assert "if HOI classes were one higher: their numbers seem to be one too low: add 1" in message
 
 
 def test_subjects_that_are_no_people(truth, found) -> None:
@@ -374,7 +374,7 @@ def test_subjects_that_are_no_people(truth, found) -> None:
     some = replace(truth, pair_human=human)
     assert "pairs is not a person: exchange subject and object" in warned(some, swapped)
     things = replace(found, pair_human=found.pair_object)
-    assert "pairs is not a person: let subjects point at the boxes" in warned(truth, things)
+    assert "pairs is not a person: let subjects refer to the boxes" in warned(truth, things)
 
 
 @pytest.mark.parametrize("seed", [2, 3])

@@ -120,8 +120,8 @@ def test_it_draws_all_figures(loaded: Diagnosis, diagnosis: Diagnosis, name: str
         ({"annotations.vocabulary": "zoo"}, "is for the data set 'zoo', which is not known; give"),
         ({"annotations.names": None}, "the columns names are missing"),
         ({"annotations.box_label": np.array([-7])}, "box_label: has shape"),
-        ({"predictions.names": np.array([f"{n}" for n in range(30)])}, "do not belong together"),
-        ({"predictions.triplet_score": None}, "do not belong together"),
+        ({"predictions.names": np.array([f"{n}" for n in range(30)])}, "predictions do not match"),
+        ({"predictions.triplet_score": None}, "predictions do not match"),
     ],
 )
 def test_damaged_files_are_refused(path: Path, changes: dict[str, Any], problem: str) -> None:
@@ -163,7 +163,7 @@ def test_other_files_are_refused(diagnosis: Diagnosis, tmp_path: Path) -> None:
         Diagnosis.load(tmp_path / "p.npz")
     with pytest.raises(InputError, match="No such file"):
         Diagnosis.load(tmp_path / "none.npz")
-    with pytest.raises(InputError, match="does not hold the annotations and predictions"):
+    with pytest.raises(InputError, match="diagnosis does not include its annotations"):
         replace(diagnosis, scenes=()).save(tmp_path / "d.npz")
 
 

@@ -123,7 +123,7 @@ def test_its_own_annotations_are_left_out() -> None:
     found = diagnosis.shortcuts()
     # With the only image left out, nothing is known of any verb; with it, holding is.
     assert found.object.all_images == pytest.approx({"full": 1, "rare": None, "non_rare": 1})
-    assert any("without the image itself the prior is too low" in note for note in found.notes)
+    assert any("the prior is too low without the image" in note for note in found.notes)
     truth, _ = diagnosis.scenes[0]
     shared = diagnosis.shortcuts(truth)
     assert shared.shared == 1
@@ -199,9 +199,9 @@ def test_what_cannot_be_held_against_a_prior(drawn) -> None:
     diagnosis = on_one_bicycle((HOLD, 0.9))
     with pytest.raises(InputError, match=r"are of v-coco, but the predictions are for hico-det"):
         diagnosis.shortcuts(simulate.v_coco_annotations(2, np.random.default_rng(0)))
-    with pytest.raises(InputError, match="no annotated triplet counts"):
+    with pytest.raises(InputError, match="no annotated triplet is evaluated"):
         diagnosis.shortcuts(make([image("b.jpg", [MAN, BIKE], [])], scored=False))
-    with pytest.raises(InputError, match="does not hold the annotations"):
+    with pytest.raises(InputError, match="diagnosis does not include"):
         replace(diagnosis, scenes=()).shortcuts()
     truth, found = diagnosis.scenes[0]
     answers = replace(found, unread=np.zeros((1, 3), dtype=np.int64))

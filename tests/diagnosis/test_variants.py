@@ -193,7 +193,7 @@ def test_a_threshold_below_the_file_changes_nothing_and_says_so() -> None:
     kept = detection_threshold(found, 0.05)
     assert survivors(kept) == survivors(found)
     assert kept.notes[-1].endswith(
-        "; the lowest is 0.3, and what the detector left out before cannot be brought back"
+        "; the lowest is 0.3, and pairs that the detector already omitted cannot be restored"
     )
 
 

@@ -117,9 +117,9 @@ def test_left_out(agent: list[dict[str, Any]], save: Save) -> None:
     agent[0]["Interaction Class"][0][1] = "sit_inside"
     scenes = read_predictions(save(agent))
     assert scenes.triplet_verb.tolist() == [RIDE]
-    assert any("1 pairs lack a box or a verb; they are left out" in note for note in scenes.notes)
+    assert any("1 pairs lack a box or a verb and are omitted" in note for note in scenes.notes)
     assert any(
-        "1 of 2 interactions have names that hico-det does not have; they are left out: "
+        "1 of 2 interactions have names that hico-det lacks; they are omitted: "
         "sit_inside horse" in note
         for note in scenes.notes
     )

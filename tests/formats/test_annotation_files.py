@@ -328,7 +328,7 @@ def test_anno_bbox(tmp_path, mat, make, compressed):
     assert (found.format, found.kind, found.container) == ("anno-bbox-mat", "annotations", "mat")
     scenes = read_annotations(path)
     check(scenes)
-    assert scenes.notes == (f"{path}: 1 HOIs marked invisible have no boxes and are left out",)
+    assert scenes.notes == (f"{path}: 1 HOIs marked invisible have no boxes and are omitted",)
     np.testing.assert_array_equal(read_annotations(path, origin=0).box_xyxy, scenes.box_xyxy + 1)
 
 

@@ -91,7 +91,7 @@ def test_a_list_by_image_is_joined_by_position(tmp_path: Path) -> None:
     scenes = diaghoi.read_predictions(written(tmp_path, [[], ROWS]), dataset="hico-det")
     assert scenes.triplet_image.tolist() == [1, 1]
     assert not scenes.named
-    assert "they are joined by position" in " ".join(scenes.notes)
+    assert "they are joined by index" in " ".join(scenes.notes)
 
 
 def test_triplets_without_scores_are_annotations(tmp_path: Path) -> None:

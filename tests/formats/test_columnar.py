@@ -148,11 +148,11 @@ BAD = {
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),
     "uncounted answers": (
         column(unread=np.array([[0, 0, 0], [1, 0, 0], [0, -1, 0], [0, 0, 0]])),
-        "image 'two.jpg': image[0].unread: holds numbers that are no counts; convert the original",
+        "image 'two.jpg': image[0].unread: holds numbers that are not counts; convert the original",
     ),
     "negative size": (
         column(sizes=np.array([[9, 9], [9, 9], [9, -9], [9, 9]])),
-        "image 'two.jpg': image[0].sizes: holds numbers that are no counts; convert the original",
+        "image 'two.jpg': image[0].sizes: holds numbers that are not counts; convert the original",
     ),
     "negative set of classes": (
         column(triplet_filled=np.array([0, 1, -1, 0])),

@@ -35,7 +35,7 @@ def test_pickle(saved, dense, protocol):
     assert scenes.triplet_action_score.tolist() == scenes.triplet_score.tolist()
     assert scenes.box_score is None
     assert "cut to the 100 best triplets of each image" in scenes.notes[0]
-    assert "no 'action_scores'; the triplet scores stand in for them" in scenes.notes[1]
+    assert "no 'action_scores'; the triplet scores replace them" in scenes.notes[1]
     assert recognise(path).format == "dense-arrays"
 
 

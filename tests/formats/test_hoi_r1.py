@@ -172,7 +172,7 @@ def test_the_report_of_a_language_model(tmp_path: Path) -> None:
     assert "Bounds of mAP without scores, %" in done.out
     assert "1 of 2 answers could not be read" in done.err
     assert refused.code == 2
-    assert "--also score-threshold: the detector gives no scores, so that none" in refused.err
+    assert "--also score-threshold: the detector gives no scores, so none" in refused.err
 
 
 def test_lists_without_scores(tmp_path: Path) -> None:

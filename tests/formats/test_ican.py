@@ -222,7 +222,9 @@ def test_refused_structure(ican: dict[int, Any], save: Save) -> None:
     with pytest.raises(InputError, match=r"image '683': image: used for two images"):
         read_predictions(save(ican | {"683": []}))
     ican[683][0][3] = np.zeros(222)
-    with pytest.raises(InputError, match=r"give 600 scores, of the HOI classes, or 117, of the"):
+    with pytest.raises(
+        InputError, match=r"give 600 scores \(one per HOI class\), or 117 \(one per"
+    ):
         read_predictions(save(ican))
     ican[683][0][3] = 0
     with pytest.raises(InputError, match=r"or 0, with the scores of VCL's branches"):

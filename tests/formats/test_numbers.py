@@ -76,7 +76,7 @@ def test_numbers_of_triplets_are_found_and_noted(numbering: str, tmp_path: Path)
     assert len(notes) == (numbering != "verbs from 0")
     for note in notes:
         assert f"triplets are numbered as {numbering}: " in note
-        shares = "100 % of the best" in note, "as verbs from 0 0 % are" in note
+        shares = "100 % of the best" in note, "as verbs from 0, only 0 % are" in note
         assert shares == (numbering == "verbs from 1",) * 2
 
 
@@ -123,7 +123,9 @@ def test_a_file_of_another_data_set_is_named_as_such(tmp_path: Path) -> None:
         label, verb = nobody_does
         image["predictions"][1]["category_id"] = label
         image["hoi_prediction"][0]["category_id"] = verb
-    with pytest.raises(InputError, match=r"at most 2\d % .* is the file of another data set\?"):
+    with pytest.raises(
+        InputError, match=r"at most 2\d % .* does the file belong to another data set\?"
+    ):
         read(tmp_path, value)
     assert (read(tmp_path, value, verbs=0).scenes.triplet_class < 0).all()
 

@@ -153,7 +153,8 @@ def test_pairs_of_another_detector(saved, predictions, pair_file):
     pairs = saved(pair_file, "pairs.pkl")
     scenes = read_predictions(saved(predictions), pairs=pairs)
     assert scenes.notes == (
-        f"only 33 % of the pairs of the triplets are in {pairs}; is it of the same detector?",
+        f"only 33 % of the pairs of the triplets are in {pairs}; do both belong to the same "
+        f"detector?",
     )
     boxes = [box["bbox"] for box in predictions[0]["predictions"]]
     pair_file[1]["box_pairs"][2] |= {"h_box": boxes[2], "o_box": boxes[1], "o_label": 1}

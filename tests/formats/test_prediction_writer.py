@@ -132,7 +132,7 @@ def test_an_error_in_the_loop_keeps_the_parts(tmp_path: Path) -> None:
     read = diaghoi.read_predictions(f"{path}.parts")
     assert read.names.tolist() == names
     assert "3 parts with 5 images of a run that did not end" in read.notes[-1]
-    with pytest.raises(InputError, match=r"parts: holds 3 parts of a run that did not end; move"):
+    with pytest.raises(InputError, match=r"parts: holds 3 parts of an unfinished run; move"):
         PredictionWriter(path)
 
 
@@ -227,7 +227,7 @@ def test_bad_batches_are_refused_and_not_added(tmp_path: Path, case: str) -> Non
 def test_bad_places(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written: it is a folder"):
         PredictionWriter(tmp_path)
-    with pytest.raises(InputError, match="cannot be made: No such file"):
+    with pytest.raises(InputError, match="cannot be created: No such file"):
         PredictionWriter(tmp_path / "none" / "preds.npz")
     with pytest.raises(InputError, match="unknown data set 'x'"):
         PredictionWriter(tmp_path / "preds.npz", "x")

@@ -129,7 +129,7 @@ def test_images_may_be_named_by_file(annotated: Any, saved: Save) -> None:
         del image["file_name"]
     scenes = read_annotations(saved(annotated))
     assert scenes.names.tolist() == ["", ""]
-    assert scenes.notes == (f"{scenes.source}: images have no names; they are joined by position",)
+    assert scenes.notes == (f"{scenes.source}: images have no names; they are joined by index",)
 
 
 @pytest.mark.parametrize("size", [None, 640.5, "640", -1, 10**400, 2**53 + 1])
@@ -328,7 +328,7 @@ def test_files_of_swig_hoi_are_for_swig_hoi(annotated: Any, predicted: Any, save
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
         f"{path}: is for swig-hoi (swig-hoi), and hico-det is expected here; give a file for "
-        "hico-det, or the `dataset` of this one"
+        "hico-det, or the file's own `dataset`"
     )
     with pytest.raises(InputError, match=r"holds predictions \(swig-hoi\), but annotations are"):
         read_annotations(saved(predicted))

@@ -224,7 +224,7 @@ def test_plain_pickles_have_no_tensors(tmp_path):
     path.write_bytes(pickled(Pid("0")))
     assert "persistent id" in refused(path)
     path.write_bytes(pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2) + pickle.dumps(1001))
-    assert "save it again with a current torch.save" in refused(path)
+    assert "and save it with a current torch.save" in refused(path)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2"])

@@ -119,7 +119,7 @@ def test_images_without_names_are_joined_by_position(saved, predictions):
     scenes = read_predictions(saved(predictions))
     assert scenes.names.tolist() == ["", "", ""]
     assert not scenes.named
-    assert any("by position" in note for note in scenes.notes)
+    assert any("by index" in note for note in scenes.notes)
 
 
 def test_origin(saved, predictions):

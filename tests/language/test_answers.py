@@ -107,7 +107,7 @@ def test_what_another_run_finished_meanwhile_is_not_added_to(tmp_path: Path) -> 
     with AnswerFile(path) as file:
         written(path, LINES[:1])
         for _ in range(2):
-            with pytest.raises(InputError, match="another run wrote to it; start again"):
+            with pytest.raises(InputError, match="another run wrote to it; run the command again"):
                 file.keep(LINES[1])
     assert len(path.read_bytes().splitlines()) == 1
 
@@ -142,7 +142,9 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch) -> None:
 
     with AnswerFile(path) as file:
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(InputError, match=r"cannot be written \(No space left .*make room"):
+        with pytest.raises(
+            InputError, match=r"cannot be written \(No space left .*free some space"
+        ):
             file.keep(LINES[1])
         monkeypatch.undo()
         assert path.read_bytes() == whole
@@ -164,7 +166,9 @@ def test_what_cannot_be_written_is_told_and_stays(tmp_path: Path, monkeypatch) -
 
     with AnswerFile(path) as file:
         monkeypatch.setattr(os, "ftruncate", full)
-        with pytest.raises(InputError, match=r"cannot be written \(No space left .*make room"):
+        with pytest.raises(
+            InputError, match=r"cannot be written \(No space left .*free some space"
+        ):
             file.repair()
         monkeypatch.undo()
     assert path.read_bytes() == torn

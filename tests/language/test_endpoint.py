@@ -200,7 +200,7 @@ def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         serving(Model(lambda a, b: 3)) as other,
         troubled(error(307, Location=f"{other.url}/chat/completions")) as model,
-        pytest.raises(InputError, match="give the address that it redirects to"),
+        pytest.raises(InputError, match="give the URL to which it redirects"),
     ):
         Client(endpoint=read_endpoint(f"{model.url},m", "--model")).ask(QUESTION)
     assert other.headers == []
@@ -239,7 +239,7 @@ def test_the_key_is_in_no_log_and_no_traceback(monkeypatch, caplog) -> None:
 def test_a_key_that_cannot_be_sent_is_refused_unseen(monkeypatch, key: str) -> None:
     monkeypatch.setenv("SOME_KEY", key)
     with pytest.raises(
-        InputError, match="SOME_KEY is not set, or holds line ends or letters"
+        InputError, match="SOME_KEY is not set, or contains line breaks or characters"
     ) as failed:
         read_endpoint("http://h/v1,m,SOME_KEY", "--model")
     assert key[:3] not in str(failed.value)
@@ -291,11 +291,11 @@ def test_a_client_serves_a_second_run() -> None:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ftp://h/v1", "is not the address of a model"),
-        ("http://", "is not the address"),
-        ("http://h:port/", "is not the address"),
-        ("http://me:secret@h/", "holds a password"),
-        ("http://h/?key=secret", "holds a password or a query"),
+        ("ftp://h/v1", "is not a model URL; give one"),
+        ("http://", "is not a model"),
+        ("http://h:port/", "is not a model"),
+        ("http://me:secret@h/", "contains a password"),
+        ("http://h/?key=secret", "contains a password or a query"),
         ("http://h/v1", "http://h/v1: names no model; give URL,MODEL"),
     ],
 )
@@ -314,7 +314,10 @@ def test_one_price_is_for_all_models() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["2"], "`price` '2': give the price of a million tokens in and out, such as 0.5,1.5"),
+        (
+            ["2"],
+            "`price` '2': give the price of a million input and output tokens, such as 0.5,1.5",
+        ),
         (["2,-1"], "`price` '2,-1': give the price"),
         (["2,inf"], "`price` '2,inf': give the price"),
         (["2,8"] * 2, "`price`: 2 prices for 3 models; give one for each"),

@@ -68,8 +68,8 @@ def test_the_data_of_a_diagnosis_are_those_of_its_result() -> None:
 def test_a_result_without_figures_is_left_out() -> None:
     with pytest.raises(NotApplicable, match="the saved result has no calibration"):
         calibration_table({"label": "a"})
-    undefined = {"ece": None, "note": "calibration: nothing is predicted", "bins": []}
-    with pytest.raises(NotApplicable, match=r"^nothing is predicted"):
+    undefined = {"ece": None, "note": "calibration: there are no predictions", "bins": []}
+    with pytest.raises(NotApplicable, match=r"^there are no predictions"):
         calibration_table({"calibration": undefined})
 
 

@@ -119,7 +119,7 @@ def test_captions_say_that_costs_lose_classes(folder):
     found = collect(study(folder, "one.npz"), [mine, other])
     (note,) = found.remarks.values()
     assert found.caption("delta_map").endswith(note)
-    assert "leave the mean" in note
+    assert "drop out of the mean" in note
     assert "False negative up to " in note
     assert not collect(study(folder, "one.npz"), [other]).remarks
     result = json.loads((folder / "one.json").read_text())

@@ -78,7 +78,7 @@ def test_one_model_or_other_annotations_have_no_difference(
     models: list[Diagnosis], name: str
 ) -> None:
     kind = plots.FIGURES[name]
-    with pytest.raises(plots.NotApplicable, match="give at least two"):
+    with pytest.raises(plots.NotApplicable, match="needs at least two models"):
         plots.figure_of(kind, models[:1], plots.SINGLE_COLUMN)
     rng = np.random.default_rng(1)
     truth = simulate.annotations(20, rng)

@@ -1,4 +1,4 @@
-"""Where means leave out classes without a true positive, tables, pages and figures say so."""
+"""Where means omit classes without a true positive, tables, pages and figures say so."""
 
 from pathlib import Path
 

@@ -616,7 +616,7 @@ def test_the_page_of_a_detector_without_scores_shows_none(tmp_path: Path) -> Non
     assert page.data()["cases"]["models"][0]["score"] is None
     assert page.data()["thresholds"] is None
     assert "threshold" not in page.values("id")
-    assert "the predictions, which have no scores, are in the order of their list" in page.text
+    assert "the predictions, which have no scores, are in the order of the file" in page.text
     assert "highest scores" not in page.text
 
 

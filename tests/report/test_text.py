@@ -47,7 +47,7 @@ Missed                    5         0.25        0.00           –        0.00
 
 False positive        1,450        72.50      +30.00           –      +30.00
 False negative        1,450        72.50      +20.00           –      +20.00
-Share of the predictions; of the annotations for missed and false negative.
+Share of the predictions; for missed and false negative, of the annotations.
 
 Pairs, negatives, actions, %                    Full        Rare    Non-rare
 ────────────────────────────────────────────────────────────────────────────
@@ -62,8 +62,8 @@ Actions: mAP on found pairs                    46.00       12.50           –
 Pair precision of a group: the share of all predicted pairs that are
 credited with its pairs.
 98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
-The other 2,765 find annotated pairs. Each annotated pair credits the first:
-1,975 are credited, and count in precision.
+The other 2,765 find annotated pairs. Each annotated pair credits its first
+match: 1,975 are credited, and count in precision.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
   IoU >= 0.5 | rare: < 10 train instances
@@ -161,8 +161,8 @@ Ignored                                       1,234
 
 False positive                                1,450        72.50      +30.00
 False negative                                1,450        72.50      +20.00
-Share of the predictions; of the annotations for missed and false negative.
-Ignored: on people without annotated actions; not among the predictions.
+Share of the predictions; for missed and false negative, of the annotations.
+Ignored: on people without annotated actions; excluded from the predictions.
 
 Pairs, negatives, actions, %                                            Full
 ────────────────────────────────────────────────────────────────────────────
@@ -190,8 +190,8 @@ def test_the_classes_of_both_means(result, official: int, words: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "best", "words"),
     [
-        ("11-point", 0.81, "as AP reads 11 levels of recall, of which a recall of 0.5 reaches 6."),
-        ("101-point", 0.81, "reads 101 levels of recall, of which a recall of 0.5 reaches 51."),
+        ("11-point", 0.81, "at 11 recall levels, 6 of which a recall of 0.5 reaches."),
+        ("101-point", 0.81, "at 101 recall levels, 51 of which a recall of 0.5 reaches."),
         ("11-point", 0.8, ""),
         ("area", 0.81, ""),
     ],

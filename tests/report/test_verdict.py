@@ -129,7 +129,7 @@ def test_nothing_to_gain(result) -> None:
 
 def test_no_class_and_no_predictions(result) -> None:
     result["counts"]["predicted_triplets"] = 0
-    assert verdict(result) == "There are no predictions of these classes: everything is missed."
+    assert verdict(result) == "There are no predictions for these classes: everything is missed."
     result["map"]["full"] = None
     assert verdict(result) == "No class of the protocol is annotated."
 

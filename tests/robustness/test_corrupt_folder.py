@@ -276,7 +276,7 @@ class TestGoingOn:
         corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
         file = tmp_path / "out" / "corruptions.json"
         record = json.loads(file.read_text())
-        for libraries, words in (({"numpy": "1.0"}, "with {numpy: 1.0}, and"), (None, "with null")):
+        for libraries, words in (({"numpy": "1.0"}, "with {numpy: 1.0} and"), (None, "with null")):
             file.write_text(json.dumps(record | {"libraries": libraries}))
             (note,) = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1]).notes
             assert words in note
@@ -293,12 +293,12 @@ class TestGoingOn:
     def test_refuses_a_record_that_is_none(self, images: Path, tmp_path: Path, text) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "corruptions.json").write_text(text)
-        with pytest.raises(InputError, match=r"corruptions.json: is no record of corrupted"):
+        with pytest.raises(InputError, match=r"corruptions.json: is not a record of"):
             corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
 
     def test_refuses_pictures_of_unknown_origin(self, images: Path, tmp_path: Path) -> None:
         save(tmp_path / "out" / "occlusion" / "1" / "one.jpg")
-        with pytest.raises(InputError, match=r"occlusion/1: exists, and .* does not say how"):
+        with pytest.raises(InputError, match=r"occlusion/1: exists, but .* does not state how"):
             corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
 
 
@@ -310,9 +310,9 @@ class TestRefuses:
             ("images/one.jpg", "out", {}, "is a file"),
             ("empty", "out", {}, "no pictures in it; give a folder with .jpg, .jpeg, .png"),
             ("images", "file/out", {}, "file/out: cannot be made: Not a directory"),
-            ("images", "images", {}, "lies in the folder of pictures"),
-            ("images", "images/worse", {}, "lies in the folder of pictures"),
-            ("exposure/1", ".", {"corruptions": ["exposure"]}, r"lies in .*, which is written"),
+            ("images", "images", {}, "is in the folder with the pictures"),
+            ("images", "images/worse", {}, "is in the folder with the pictures"),
+            ("exposure/1", ".", {"corruptions": ["exposure"]}, r"is in .*, which is the output"),
             ("images", "out", {"severities": [0]}, "severity 0"),
             ("images", "out", {"severities": []}, "severity none"),
             ("images", "out", {"workers": 0}, "0 workers: give 1 or more"),

@@ -209,7 +209,7 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     assert "the file is empty" in failed["error"]
     notes = "\n".join([*found.gaps, *found.notes])
     assert "A: 1 of 7 files are missing: Occlusion 5; the first is " in notes
-    assert "B: without predictions on clean pictures CRI, drops and the growth of" in notes
+    assert "B: CRI, drops and the growth of errors are undefined without predictions" in notes
     assert f"B, Motion blur 1: left out: {damaged}: the file is empty" in notes
     first, second = told["models"]
     assert first["indices"]["corruptions"]["occlusion"]["partial"]
@@ -217,7 +217,7 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     assert (first["indices"]["all"]["conditions"], first["indices"]["all"]["of"]) == (5, 6)
     assert second["indices"]["all"]["cri"] is None
     text = to_text(found.comparison())
-    assert "‡: over the conditions that there are." in " ".join(text.split())
+    assert "‡: over the available conditions." in " ".join(text.split())
     table = next(each for each in found.comparison().tables if each.key == "corruptions")
     marks = {row.title: [cell.mark for cell in row.cells] for row in table.rows}
     assert marks["A"] == ["", "", "‡"]
@@ -229,7 +229,10 @@ def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
         path.unlink()
     found = evaluated(folder, {"corruptions": ("occlusion",)})
     assert [model["clean"] is None for model in found.to_dict()["models"]] == [True, False]
-    assert any(gap.startswith("A: without predictions on clean pictures CRI") for gap in found.gaps)
+    assert any(
+        gap.startswith("A: CRI, drops and the growth of errors are undefined without")
+        for gap in found.gaps
+    )
     assert summary(found.profiles).startswith("B keeps ")
 
 

@@ -116,7 +116,7 @@ def test_without_clean_pictures_only_mri_is_left() -> None:
 
 def test_nothing_is_lost() -> None:
     same = profile_of({each: result_of(0.5) for each in (CLEAN, Condition("exposure", 1))})
-    assert summary([same]).endswith("(50.00 to 50.00). No corruption costs anything.")
+    assert summary([same]).endswith("(50.00 to 50.00). No corruption lowers the score.")
 
 
 def test_the_summary_by_hand() -> None:

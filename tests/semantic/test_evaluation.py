@@ -219,7 +219,7 @@ def test_the_rule_of_wrong_predictions_is_told(giraffes):
     assert giraffes().measure.rule == "algorithm"
     for result, words in ((algorithm, "of its image"), (figure, "of the data set")):
         assert (
-            f"false positive of the closest class {words} at sigma >= 0.5"
+            f"false positives of the closest class {words} at sigma >= 0.5"
             in (result["measure"]["signature"])
         )
 
@@ -546,7 +546,7 @@ def test_words_that_a_table_lacks_are_counted_and_named():
     assert result.to_dict()["similarity"]["verbs"]["covered"] == 2
     (note,) = [note for note in result.notes if "'two'" in note]
     assert note == (
-        "115 of 117 verbs are not in the table 'two' and are similar to nothing but themselves: "
+        "115 of 117 verbs are not in the table 'two' and are similar only to themselves: "
         "adjust, assemble, block, blow, board and 110 more"
     )
 
@@ -617,7 +617,7 @@ def test_every_class_of_the_data_set_is_compared_by_the_figure(annotated: int, l
 def test_nothing_annotated_is_refused():
     truth = scenes([image("a.jpg", TRUTH, [(0, 1, NO_INTERACTION)])], scored=False)
     found = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
-    with pytest.raises(InputError, match="no annotated triplet takes part"):
+    with pytest.raises(InputError, match="no annotated triplet is evaluated"):
         evaluate(truth, found, VERBS, OBJECTS, protocol="hico-det-520")
 
 

@@ -314,7 +314,7 @@ def test_replies_in_sentences(file) -> None:
     assert (verbs[0], verbs[2]) == ("ride", "feed")
     assert found.triplet_class[1] == -1
     assert found.notes == (
-        f"{found.source}: 1 of 3 replies name no verb with an object; they match nothing: "
+        f"{found.source}: 1 of 3 replies do not name a verb with an object; they match nothing: "
         "'I see nothing.'",
     )
 

@@ -477,7 +477,7 @@ def test_the_user_study_of_shoe_is_read(shared):
         ("a,c,anna\nx,y,1\n", "the columns are a, c, anna"),
         ("a,b\nx,y\n", "no column of scores after b"),
         ("a,b,anna\nx,y,z\n", "line 2, column 'anna': 'z' is not a number"),
-        ("a,b,anna\nx,y,\n", "line 2: nobody gave a score"),
+        ("a,b,anna\nx,y,\n", "line 2: there is no score"),
         ("a,b,anna\nx,y,9\n", "scores from 9 to 9; give the end of the scale with `human_scale`"),
         ("a,b,anna\n\n\nx,y,z\n", "line 4, column 'anna': 'z' is not a number"),
         ("a,b,anna\nx,y,nan\n", "line 2, column 'anna': 'nan' is not a number"),

@@ -152,7 +152,7 @@ def test_equal_scores_share_a_bin_of_equal_mass() -> None:
         ),
         ([-3, 0.5], "calibration: scores run from -3 to 0.5, so they are not probabilities"),
         ([np.nan, 0.5], "calibration: scores run from nan to nan"),
-        ([], "calibration: nothing is predicted"),
+        ([], "calibration: there are no predictions"),
     ],
 )
 def test_scores_that_are_no_probabilities_have_no_figures(scores: list[float], words: str) -> None:
@@ -211,7 +211,7 @@ def test_parts_sum_in_v_coco(
 def check(found: Calibration, diagnosis: Diagnosis) -> None:
     score, label = diagnosis.ledger.row_score, diagnosis.ledger.row_label
     if not len(score):
-        assert found.note == "calibration: nothing is predicted"
+        assert found.note == "calibration: there are no predictions"
         return
     assert found.note == ""
     true = label == TRUE_POSITIVE

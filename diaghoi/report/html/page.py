@@ -181,7 +181,7 @@ class Page(NamedTuple):
     Parameters
     ----------
     data : dict
-        Data from :func:`diaghoi.report.html.page_data`, without models for tables only.
+        Data from :func:`diaghoi.report.html.page_data`; without models, the page has only tables.
     content : dict
         Values for the template.
     images : tuple of str

@@ -40,10 +40,10 @@ BY_PERSON = MEANINGS | {
 """The same by the published rule of V-COCO, where predictions are matched by the person."""
 
 TABLES = (
-    "Mean average precision over the HOI classes: by the rules of the benchmark itself, and by the "
-    "protocol that the rest of this page goes by.",
+    "Mean average precision over the HOI classes: by the rules of the benchmark itself, and by "
+    "the protocol used on the rest of this page.",
     "How often each error occurs, and what it costs: an oracle repairs all errors of one kind, "
-    "mAP is computed again, and the difference is ΔmAP. It is signed, and the differences do not "
+    "mAP is computed again, and the difference is ΔmAP. Differences may be negative. They do not "
     "add up to the gap to 100, because repairing two errors at once gains more than repairing "
     "each alone.",
     "The two halves of the detector alone: finding the pairs that interact, rejecting all others, "
@@ -70,11 +70,11 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     """Describe which cases of an error are shown first."""
     wrong = "the predictions with the highest scores come first"
     if diagnosis.answers is not None:
-        wrong = "the predictions, which have no scores, are in the order of their list"
+        wrong = "the predictions, which have no scores, are in the order of the file"
     return (
         f"For each error, {wrong}. Missed triplets start with those described in a sentence, "
         "followed by those with a confident assigned prediction. No image shows a third case "
-        "before all other images have shown theirs."
+        "until all other images have shown theirs."
     )
 
 

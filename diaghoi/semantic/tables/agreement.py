@@ -358,7 +358,7 @@ FEWEST = 10  # minimum number of changes for an interval of the mean
 def compare_ratings(
     before: HumanRatings, after: HumanRatings, *, confidence: float = CONFIDENCE
 ) -> dict[str, Any]:
-    """Compare two ratings of the same items by the same people, as with and without pictures.
+    """Compare two ratings of the same items by the same people, such as with and without pictures.
 
     Paper 000, section 6.2.
 
@@ -431,7 +431,7 @@ def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
         by = f" by {', '.join(shared)}" if shared else ""
         raise InputError(
             f"{after.source}: its {after.ratings.shape[1]:,} items{by} are not the {items:,} of "
-            f"{before.source}; give one row for each item, described as there"
+            f"{before.source}; give one row per item, with the same descriptions"
         )
     return np.array([place[key] for key in keys[0]], dtype=np.int64)
 

@@ -116,7 +116,7 @@ def read_human_ratings(
     ratings = [_ratings(path, cells, highest) for cells in people.values()]
     described = {name: cells for name, cells in others.items() if name not in people}
     notes = [
-        f"{path.name}: column '{name}' is no rating from 0 to {highest} and describes the items"
+        f"{path.name}: column '{name}' has no ratings from 0 to {highest}; it describes the items"
         for name, cells in described.items()
         if None not in _values(cells) and len(_values(cells))
     ]
@@ -287,7 +287,7 @@ def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = Non
         words.append(tuple(plain(row[place[name]]) for name in words_of))
         scores.append([number_in(path, line, who, row[place[who]]) for who in people])
         if np.isnan(scores[-1]).all():
-            raise InputError(f"{path}: line {line}: nobody gave a score; leave the row out")
+            raise InputError(f"{path}: line {line}: there is no score; remove the row")
     lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
     end = end_of_scale(highest, scale)
     if end is None or highest > end or lowest < 0:

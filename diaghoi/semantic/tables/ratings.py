@@ -283,13 +283,13 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
         ]
         notes.append(
             f"{raw.path.name}: {len(named)} pairs appear more than once with different scores; "
-            f"their mean counts: {some_of(named)}"
+            f"their mean is used: {some_of(named)}"
         )
     if off.any():
         named = [raw.words[word] for word in first[itself][off].tolist()]
         notes.append(
             f"{raw.path.name}: {len(named)} words are not rated as identical to themselves; they "
-            f"count as identical: {some_of(named)}"
+            f"are treated as identical: {some_of(named)}"
         )
     order = np.zeros((len(pairs), 2), dtype=bool)
     order[row.ravel(), (one > other).astype(np.intp)] = True

@@ -113,7 +113,7 @@ def rater_subsets(
     notes = human.notes + verbs.notes + (() if objects is None else objects.notes)
     if missing:
         notes += (
-            f"{len(missing)} words are not in the tables; their pairs count as not similar: "
+            f"{len(missing)} words are not in the tables; their pairs are treated as not similar: "
             f"{some_of([*missing])}",
         )
     sizes = np.array([len(subset) for subset in subsets])

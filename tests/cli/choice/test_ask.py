@@ -108,7 +108,7 @@ def test_the_setting_is_told_by_the_questions(run: Run, model: Vision) -> None:
     questions(boxes=True)
     done = run(*words(model))
     assert "setting 2" in done.out
-    assert "boxes of objects, too, which are not sent; --object-box sends them" in done.err
+    assert "also have object boxes, which are not sent; --object-box sends them" in done.err
     # HICO-DET counts from one, models from zero.
     assert all(
         "a target person with a bounding box [10, 5, 39, 49]." in asked for asked in model.texts
@@ -390,7 +390,7 @@ def test_setting_3_asks_for_people_first(run: Run, model: Vision) -> None:
         == 6
     )
     assert "in 6 questions the person was not found" in done.err
-    assert f"1 replies about people hold no boxes that can be read: {NAMES[1]}" in done.err
+    assert f"1 replies about people have no readable boxes: {NAMES[1]}" in done.err
     assert "m: 12 questions to ask in 24 requests" in done.err
     by_image = {line["image"]: line for line in lines()}
     assert by_image[NAMES[0]]["box"] == [12, 5, 39, 49]
@@ -431,7 +431,7 @@ def test_detections_stand_in(run: Run, model: Vision) -> None:
     done = run(*words(model, "--detections", "det.json"))
     assert done.code == 0
     assert "setting 3" in done.out
-    assert "does not mention 7 of 12 images, in which nobody is found" in done.err
+    assert "does not include 7 of 12 images, in which nobody is found" in done.err
     assert "in 8 questions the person was not found" in done.err
     assert model.asked == {(name, *KEY): 1 for name in NAMES[:4]}
     assert not Path("a.people.jsonl").exists()
@@ -565,9 +565,9 @@ def test_a_run_that_is_killed_goes_on_where_it_was(pictures: Path) -> None:
 
 
 BAD: list[tuple[tuple[object, ...], str]] = [
-    (("--model", "x,m"), "x: is not the address of a model"),
+    (("--model", "x,m"), "x: is not a model URL; give one"),
     (("--model", "http://h/v1"), "--model: has 1 part; give URL,MODEL"),
-    (("--model", "http://u:p@h/v1,m"), "holds a password"),
+    (("--model", "http://u:p@h/v1,m"), "contains a password"),
     (
         ("--model", "http://h/v1,m,NO_SUCH"),
         "the environment variable that is to hold its API key is not set",
@@ -583,11 +583,11 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--setting", "4"), "--setting 4: give 1, 2 or 3"),
     (("--setting", "2"), "image 'HICO_00.jpg': QA_0 has no box of the person; give questions with"),
     (("--setting", "3"), "QA_0 has no box of the person; give questions with boxes"),
-    (("--object-box",), "--object-box: objects are given beside the person that is asked about"),
+    (("--object-box",), "--object-box: applies to setting 2, which gives the object box"),
     (("--coordinates", "pixel"), "--coordinates 'pixel': not known (did you mean 'pixels'?); give"),
     (("--detections", "no.json"), "no.json: No such file"),
     (("--detections", "foreign.jsonl", "--setting", "1"), "applies to setting 3, where people"),
-    (("--price", "a"), "give the price of a million tokens"),
+    (("--price", "a"), "give the price of a million input"),
     (("--json", "questions.json"), "would overwrite an input file"),
     (("--dataset", "hico"), "did you mean 'hico-det'"),
 ]

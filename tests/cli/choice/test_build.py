@@ -277,7 +277,9 @@ def test_replies_that_stay_unread_are_no_negatives_and_can_be_asked_again(
         judge = ("--judge", f"{model.url},m", "--judge", "time-sensitive")
         done = run(*words, *judge, "--asks", 2)
         assert done.code == 2
-        assert "no question with 4 options can be made: 4 images have too few negatives" in done.err
+        assert (
+            "no question with 4 options can be built: 4 images have too few negatives" in done.err
+        )
         asked = sum(model.asked.values())
         model.hostile = lambda words, number: None
         assert run(*words, *judge).code == 2

@@ -77,8 +77,8 @@ def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[0] == "model · HICO-DET · 6 questions on 6 images, 3 classes"
-    assert lines[1].startswith("! 6 questions: chance moves the numbers by points; add")
-    assert "! model.jsonl: 1 of 6 replies pick nothing that can be read" in outcome.out
+    assert lines[1].startswith("! 6 questions: numbers vary by points by chance; add")
+    assert "! model.jsonl: 1 of 6 replies have no readable choice and count" in outcome.out
     for name, value in {"Instance-F1": "61.11", "Exact match": "50.00"}.items():
         assert [line.split()[-1] for line in lines if line.startswith(name)] == [value]
     assert "precision" not in outcome.out
@@ -92,7 +92,7 @@ def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path)
     assert "model on HICO-DET, multiple choice" in whole.out
     assert "6 questions on 6 images, 3 classes; answers: 5 letters, 1 refusals" in whole.out
     assert "precision" in whole.out
-    assert "model.jsonl: 1 of 6 replies pick nothing that can be read" in whole.err
+    assert "model.jsonl: 1 of 6 replies have no readable choice and count" in whole.err
     result = json.loads(Path("out.json").read_text())
     assert list(result)[:4] == ["diaghoi", "label", "dataset", "how"]
     assert result["instance_f1"] == pytest.approx((3 + 2 / 3) / 6)
@@ -128,7 +128,7 @@ def test_single_and_multi_have_the_same_keys(run: Run, asked: Path, answers: Pat
         "exact_match_published",
     }
     assert (result["single"]["exact_match"], result["multi"]["exact_match"]) == (2 / 3, 1 / 3)
-    said = "questions on images with one annotated person, or several"
+    said = "multi: questions on images with one or several"
     assert said in run("choice", "score", asked, answers, "--people", "people.json").out
 
 

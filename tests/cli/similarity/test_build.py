@@ -223,9 +223,9 @@ def test_one_pair_without_a_reply_does_not_end_the_run(run, verbs: Path) -> None
     ("status", "advice"),
     [
         (401, "set the API key in DIAGHOI_API_KEY"),
-        (404, "check the address and the name of the model"),
+        (404, "check the URL and the model name"),
         (400, "the request would fail again"),
-        (302, "give the address that it redirects to"),
+        (302, "give the URL to which it redirects"),
     ],
 )
 def test_what_would_fail_again_is_not_tried_again(run, verbs: Path, status: int, advice) -> None:
@@ -359,9 +359,9 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--rater", "x,m"), "x: is not the address of a model"),
+        (("--rater", "x,m"), "x: is not a model URL; give one"),
         (("--rater", "http://h/v1"), "give URL,MODEL"),
-        (("--rater", "http://u:p@h/v1,m"), "holds a password"),
+        (("--rater", "http://u:p@h/v1,m"), "contains a password"),
         (("--rater", "http://h/v1,m", "--rater", "http://i/v1,m"), "m is named twice"),
         (
             ("--rater", "http://h/v1,m,NO_SUCH"),
@@ -371,7 +371,7 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
         ((), "give either --rater"),
         (("--baseline", "wup"), "baseline 'wup': not known"),
         (("--baseline", "path", "--wordnet", "."), "--wordnet needs WordNet's dict folder"),
-        (("--rater", "http://h/v1,m", "--price", "a"), "give the price of a million tokens"),
+        (("--rater", "http://h/v1,m", "--price", "a"), "give the price of a million input"),
         (("--baseline", "path", "--verb-candidates", "no.txt"), "no.txt: No such file"),
         (
             ("--rater", "http://127.0.0.1:1/v1,m", "--check-zeros", 5),

@@ -74,7 +74,7 @@ def test_training_images_beside_others_are_left_out(save: Callable[[Any], Path])
     training = copy.deepcopy(IMAGES[0]) | {"global_id": "HICO_train2015_00000001"}
     truth = read_annotations(save([training, *IMAGES]))
     assert truth.names.tolist() == [image["global_id"] for image in IMAGES]
-    assert any(note.endswith(": 1 training images are left out") for note in truth.notes)
+    assert any(note.endswith(": 1 training images are omitted") for note in truth.notes)
     alone = read_annotations(save([training]))
     assert alone.names.tolist() == ["HICO_train2015_00000001"]
     assert not alone.notes

@@ -46,7 +46,7 @@ def test_folder(folder):
     assert scenes.triplet_pair.tolist() == [0, 1, 1, 2]
     assert scenes.triplet_action_score is None
     assert scenes.pair_score is None
-    assert any("by position" in note for note in scenes.notes)
+    assert any("by index" in note for note in scenes.notes)
     shifted = read_predictions(folder, origin=1)
     np.testing.assert_array_equal(shifted.box_xyxy, scenes.box_xyxy - 1)
 
@@ -60,7 +60,9 @@ def test_missing_files(folder):
 
 def test_too_many_files(folder):
     (folder / "detections_81.mat").touch()
-    with pytest.raises(InputError, match=r"has more files than objects: detections_81\.mat"):
+    with pytest.raises(
+        InputError, match=r"has more files than there are objects: detections_81\.mat"
+    ):
         read_predictions(folder)
 
 

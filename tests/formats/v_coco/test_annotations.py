@@ -99,7 +99,7 @@ def test_part_of_the_images(tmp_path):
     assert scenes.names.tolist() == ["5"]
     assert len(scenes.triplet_pair) == 0
     assert scenes.notes == (
-        f"{tmp_path / 'vcoco_test.json'}: 1 annotated images are not in the split and left out",
+        f"{tmp_path / 'vcoco_test.json'}: 1 annotated images are not in the split and are omitted",
     )
 
 
@@ -110,7 +110,7 @@ def test_data_set_is_the_one_given(tmp_path):
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
         f"{path}: is for v-coco (v-coco), and hico-det is expected here; give a file for hico-det, "
-        "or the `dataset` of this one"
+        "or the file's own `dataset`"
     )
 
 
@@ -141,7 +141,7 @@ BAD = {
     "text": (action(0, label=["a", 0]), "action 'hold': label[0]: 'a' is not a number"),
     "halves": (action(0, label=[0.5, 0]), "action 'hold': label[0]: 0.5 is not a whole number"),
     "rows by person": (action(0, role_object_id=[71, 70, 50, 0], label=[1, 1]),
-                       "action 'hold': role_object_id: the agents are not the people of 'ann_id'"),
+                       "action 'hold': role_object_id: the agents are not the people in 'ann_id'"),
     "person twice": (action(1, image_id=[7, 7], ann_id=[71, 71], label=[1, 1],
                             role_object_id=[71, 71]),
                      "action 'stand': ann_id: person 71 has label 1 twice"),
@@ -308,8 +308,8 @@ def test_qpic(qpic):
     assert scenes.box_label.tolist() == [16, 0, 0]
     assert scenes.box_ignored.tolist() == [False, False, True]
     assert scenes.box_xyxy[0].tolist() == [10, 20, 40, 40]
-    assert "QPIC's are a pixel larger than official" in scenes.notes[0]
-    assert "1 people have no 'hoi_annotation'; they are ignored" in scenes.notes[1]
+    assert "a pixel larger than the official ones" in scenes.notes[0]
+    assert "1 people have no 'hoi_annotation'; they and the predictions" in scenes.notes[1]
 
 
 def test_qpic_is_known_by_names_or_by_missing_objects(qpic):

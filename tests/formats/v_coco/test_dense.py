@@ -75,7 +75,7 @@ def test_roles(saved):
     np.testing.assert_array_equal(scenes.pair_score, [0.75, NAN, 0.125, NAN])
     assert scenes.listed.tolist() == [True, False, True, False]
     assert scenes.box_label.tolist() == [0, 16, 0]
-    assert scenes.notes == (f"{path}: no 'action_scores'; the triplet scores stand in for them",)
+    assert scenes.notes == (f"{path}: no 'action_scores'; the triplet scores replace them",)
     assert recognise(path).dataset == "v-coco"
 
 

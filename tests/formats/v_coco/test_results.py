@@ -22,7 +22,7 @@ from diaghoi.formats.v_coco import KEYS, ROLES, image_number
 
 NAN = float("nan")
 DOG, CAT = [5.0, 6.0, 7.0, 8.0], [1.0, 1.0, 2.0, 2.0]
-NOTE = "V-COCO files have no score of the verb alone; the agent's score stands in"
+NOTE = "V-COCO files have no separate verb scores; the agent scores replace them"
 
 
 def rows_of(scenes):
@@ -229,8 +229,8 @@ def test_cache_template(tmp_path, module):
     ]
     assert scenes.box_xyxy.tolist() == [person, DOG]
     assert scenes.notes[1] == (
-        f"{path}: 1 of 1 dicts leave out actions, which are no predictions; the official agent AP "
-        "and scenario 2 count them with score 0, as a CacheTemplate fills them in"
+        f"{path}: 1 of 1 dicts omit actions, which are then not predicted; the official agent "
+        f"AP and scenario 2 count them with score 0, as a CacheTemplate fills them in"
     )
     path.write_bytes(template([{key: SITS[key] for key in SITS if key != "image_id"}], module))
     with pytest.raises(InputError, match="have no 'image_id'"):
