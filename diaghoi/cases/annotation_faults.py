@@ -105,7 +105,7 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
 
     Two annotated boxes of one category are *near duplicates* if their IoU exceeds
     :data:`NEAR_DUPLICATE_IOU`. A prediction fits an annotated triplet of its class if each of its
-    boxes reaches the box of the triplet or a near duplicate of it, and at least one reaches a near
+    boxes reaches the triplet's box or a near duplicate of that box, and at least one reaches a near
     duplicate. A duplicate prediction fits the triplets whose boxes are those of the triplet that it
     repeats, or near duplicates of them: official matching lets it claim only the triplet that it
     overlaps most.
@@ -113,8 +113,8 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     Returns
     -------
     fits, fits_missed : (T,) bool array
-        Masks of the predictions for which such a triplet exists, and of those for which an unfound
-        one exists.
+        Masks of the predictions for which such a triplet exists, and of those for which such a
+        triplet exists and is not found.
     """
     duplicates = _near_duplicates(images.annotations, images.protocol)
     predicted, annotated = _same_class(images)

@@ -114,7 +114,8 @@ def worst_cases(
 
     The worst predictions are those with the highest scores: they rank above true positives and so
     cost most. Missed triplets have no score. They are ordered by the AP of their class, highest
-    first, since a miss is least expected there. Each image gives at most :data:`PER_IMAGE` cases.
+    first, since a miss is least expected there. Each image contributes at most :data:`PER_IMAGE`
+    cases.
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ def rows_with(
     error, hoi, similarities, kinds
         As for :func:`worst_cases`.
     images : (N,) bool array, optional
-        The images whose rows are marked; all by default.
+        The images whose rows are selected; all by default.
     """
     selected = ledger.missed if error == MISSED else ledger.row_label == LABELS.index(error)
     classes, image = (

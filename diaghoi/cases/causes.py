@@ -6,8 +6,8 @@ objects missing from the annotations fit no pattern, and a wrong prediction may 
 
 - Annotators redraw the boxes for each interaction, so the same person or object is boxed several
   times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by
-  more than 0.7, so a near duplicate alone explains nothing. It is a cause if the prediction would
-  find its triplet once the two boxes are treated as one.
+  more than 0.7, so a near duplicate alone explains nothing. A near duplicate is a cause if the
+  prediction would find its triplet once the two boxes are treated as one.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
   time-sensitive classes of HICO-DET. It does not list the classes that they are confused with; the

@@ -36,7 +36,7 @@ class MatchedImages:
     Parameters
     ----------
     annotations, predictions : Scenes
-        The evidence of these images alone.
+        The evidence of only these images.
     matched : Match
         The match of predictions and annotations.
     annotation_rows, prediction_rows : (A,) and (T,) int array

@@ -1,8 +1,8 @@
 """Annotated triplets that are missed because the annotators drew their boxes twice.
 
 Some triplets are annotated twice, with boxes drawn slightly differently. A detector that gives each
-person and object one box finds only one of the two. The other counts as not found whatever the
-detector does, and no false positive reveals it.
+person and object one box finds only one of the two. The other one counts as not found, whatever the
+detector does, and no false positive reveals this.
 """
 
 from __future__ import annotations

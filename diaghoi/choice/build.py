@@ -7,7 +7,7 @@ omitted, and counted, if one of its questions has fewer than four options. The p
 the 9,658 HICO-DET images without giving a reason.
 
 Every question has four options; the annotated interactions are right. As in the published
-questions, more than four annotated interactions are sampled down to four, and then no option is
+questions, more than four annotated interactions are reduced to a sample of four; no option is then
 wrong. The evaluation shuffles the options, so their order does not matter here.
 """
 

@@ -6,7 +6,7 @@ that a still picture cannot distinguish from these (appendix A) are also removed
 say later.
 
 Annotators redraw the person for each interaction, so boxes that reach IoU 0.5 are one person, as in
-:mod:`diaghoi.choice.people`. Of thresholds from 0.3 to 1, 0.5 gives the best agreement between a
+:mod:`diaghoi.choice.people`. Among thresholds from 0.3 to 1, 0.5 gives the best agreement between a
 person's annotations and the published questions.
 """
 

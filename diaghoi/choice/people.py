@@ -1,9 +1,9 @@
 """People in images: whether there are several, and where a detector finds them.
 
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
-model about the others, because annotations do not include everybody. Its results are not published.
-They can be given in a file, or only the annotations are used: all annotated people count, including
-those who are acted upon.
+model about the others, because annotations do not include everybody. The paper's results for this
+step are not published. A file can give them; otherwise only the annotations are used, in which all
+annotated people count, including those who are acted upon.
 """
 
 from __future__ import annotations

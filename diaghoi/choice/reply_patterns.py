@@ -23,7 +23,7 @@ RANGE = re.compile(r"\b([A-Z]) (?:to|through|thru) ([A-Z])\b")
 ARTICLE = re.compile(
     r"\bA (?=(?:correct|right|possible|valid|good|best|final|single|reasonable)\b)"
 )
-# Words that may accompany the letters in a reply of letters alone.
+# Words that may accompany the letters in a reply that otherwise has only letters.
 AROUND = word_set(
     "and or answer answers answer's option options choice choices letter letters is are the these "
     "this those that correct right best final my i i'd i'll would will be choose select selected "

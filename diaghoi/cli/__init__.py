@@ -79,7 +79,7 @@ def _run() -> tuple[int, str, str]:
 
 
 class _Unfailing(io.FileIO):
-    """A stream for remarks, whose missing reader does not make a finished command fail."""
+    """A stream for remarks; a finished command does not fail if nobody reads it."""
 
     def write(self, data: Any, /) -> int:
         with suppress(OSError):

@@ -396,7 +396,7 @@ def _compared(
                 analyses.add_to_model(result, diagnosis, (truth, predictions), training, bar)
                 if read.coverage is not None:
                     result["coverage"] = read.coverage
-                # Boxes are dropped, because all diagnoses are in memory at once.
+                # Boxes are freed, because all diagnoses are in memory at once.
                 without = diagnosis.without_scenes()
                 if page_of is not None:
                     from diaghoi.report.html import page_model

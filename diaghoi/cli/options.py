@@ -2,8 +2,8 @@
 
 A command takes one dataclass, an :func:`options_class`, whose fields are the options in help order.
 A field is declared by :func:`option` or :func:`argument`, or has the type of a shared option below.
-A field that is a dataclass stands for all its options; options of a base class come last.
-:func:`with_options` shows them to Typer, and fills the dataclass. A new option is one field.
+A field whose type is such a dataclass stands for all its options; options of a base class come
+last. :func:`with_options` shows them to Typer, and fills the dataclass. A new option is one field.
 """
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary 
     Raises
     ------
     InputError
-        If the choice suits none; the error is that of the first data set.
+        If the choice suits no data set; the error is that of the first one.
     """
     errors = []
     for each in map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]:

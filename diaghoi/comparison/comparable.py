@@ -39,9 +39,9 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If data sets or protocols differ; the message names the difference. Only choices of the
-        detector may differ: the number of triplets per image, because dense arrays are always
-        truncated and lists are not, and whether scores rank them.
+        If data sets or protocols differ; the message names the difference. Only choices that depend
+        on the detector may differ: the number of triplets per image, because dense arrays are
+        always truncated but lists are not, and whether scores rank the triplets.
     """
     first = results[0]
     for other in results[1:]:

@@ -112,7 +112,7 @@ class ExplainedDifference:
 
     @property
     def _lost(self) -> str:
-        """Most frequent fate, under this model, of triplets that only the first finds, in words."""
+        """Describe the most frequent fate with this model of triplets that only the first finds."""
         lost = self.annotated.matrix()[0, 1:]
         if not lost.any():
             return ""

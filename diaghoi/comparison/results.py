@@ -263,7 +263,7 @@ def leaving(
 
 
 def known_object_remark(source: str) -> str:
-    """Describe which images count for an object's classes, given the source of a result."""
+    """Describe which images count for an object's classes, given the source of the image labels."""
     people = (
         "; for person, by people who are the object of a triplet"
         if source == "box annotations"

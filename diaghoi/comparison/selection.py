@@ -304,7 +304,7 @@ def _titles(tables: Iterable[Table]) -> dict[str, str]:
 
 
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
-    """Lay out a table so that another data set fits next to it: as in the paper, or complete."""
+    """Lay out a table, as in the paper or completely, so that another data set fits next to it."""
     titles = PAPER.get(table.key, {})
     heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
     rows = {

@@ -32,8 +32,8 @@ EXPANDED = 200_000
 def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the result of :func:`expand` in parts that end with an owner; a part may be empty.
 
-    Comparisons of all with all, such as the boxes of an image, may exceed memory. A part has about
-    :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
+    Comparing all rows with all others, such as the boxes of an image, may exceed memory. A part has
+    about :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:

@@ -26,10 +26,11 @@ def join(
     """Align annotations and predictions on one common list of images.
 
     The annotated images come first, in stored order, as in official evaluators; equal scores are
-    ranked in that order. Images that are not annotated follow, sorted by name. So nothing depends
-    on the image order of the prediction file. Images are joined by name, as in :func:`named_alike`,
-    or by position if a file has no names. Boxes that are fractions of their image become pixels
-    (:func:`in_pixels`). The predictions are those seen by the ``protocol`` (:func:`under`).
+    ranked in that order. Images that are not annotated follow, sorted by name. Results thus do not
+    depend on the image order of the prediction file. Images are joined by name, as in
+    :func:`named_alike`, or by position if a file has no names. Boxes that are fractions of their
+    image become pixels (:func:`in_pixels`). The predictions are those seen by the ``protocol``
+    (:func:`under`).
 
     Raises
     ------

@@ -146,7 +146,7 @@ MOST_THREADS = 8
 
 
 def cores() -> int:
-    """Count the processor cores that this process may use, in ``DIAGHOI_THREADS`` if it is set."""
+    """Count the processor cores that this process may use, unless ``DIAGHOI_THREADS`` is set."""
     given = os.environ.get(THREADS_VARIABLE, "")
     if given.isdecimal():
         return max(1, int(given))

@@ -215,7 +215,7 @@ class Scenes(SceneSource):
 
     @cached_property
     def pair_label(self) -> IntArray:
-        """(P,) object category of each pair; -1 if it has no object."""
+        """(P,) object category of each pair; -1 for pairs without an object."""
         if len(self.box_label) == 0:
             return np.full(len(self.pair_object), -1, dtype=np.int32)
         return np.where(self.pair_object < 0, -1, self.box_label[self.pair_object])
@@ -266,7 +266,7 @@ class Scenes(SceneSource):
         return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
 
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of some images, in the given order; -1 gives an empty image."""
+        """Return the scenes of some images, in the given order; -1 stands for an empty image."""
         images = np.asarray(images, dtype=np.int64)
         rows, copies, shift = {}, {}, {}
         for table, bounds in self.bounds.items():

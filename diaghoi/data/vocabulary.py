@@ -68,7 +68,7 @@ class Vocabulary:
     name : str
         Name of the data set, as in ``--dataset``.
     of : str or None
-        The data set whose files this one uses with other classes; None for its own files.
+        The data set whose files this one shares, but with other classes; None for its own files.
     objects, verbs : tuple of str
         Names; their indices are the numbers used in the package.
     class_object, class_verb : (C,) int array

@@ -33,8 +33,8 @@ class Accumulator:
         Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
         ``coco91-0``; by default recognised from the first batch with pairs.
     top : int, optional
-        Number of top-scoring triplets per image that count. By default all count, or the 100 best
-        of dense scores.
+        Number of top-scoring triplets per image that count. By default all triplets, or the 100
+        best if scores are dense.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
 

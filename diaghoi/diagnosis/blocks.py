@@ -179,7 +179,7 @@ class Block:
         )
 
     def _other_subjects(self) -> IntArray:
-        """Count the counted triplets whose subject is not a person: (2, objects) array."""
+        """Count the evaluated triplets whose subject is not a person: (2, objects) array."""
         vocabulary = self.annotations.vocabulary
         counts = np.zeros((2, len(vocabulary.objects)), dtype=np.int64)
         if self.protocol.categories_count:

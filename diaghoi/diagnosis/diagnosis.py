@@ -131,8 +131,8 @@ class Diagnosis(DiagnosisMethods):
     reading_notes : tuple of str
         From the readers.
     scenes : tuple of (SceneSource, SceneSource)
-        The diagnosed annotations and predictions, one pair for each part of a sum. They are saved,
-        and some figures need them. Empty if they were not kept.
+        The diagnosed annotations and predictions, one pair for each part of a sum. They are saved
+        with the diagnosis, and some figures need them. Empty if they were not kept.
     counted : dict of two (N,) int arrays
         Contribution of each image to the numerator and the denominator of each registered ratio, by
         path. Filled for sums, and if the scenes were not kept.
@@ -233,7 +233,7 @@ class Diagnosis(DiagnosisMethods):
         )
 
     def without_scenes(self) -> Diagnosis:
-        """Free the scenes, after counting for the registered numbers."""
+        """Free the scenes after counting what registered numbers need."""
         return replace(self, scenes=(), counted=self.all_counts())
 
     def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
@@ -333,8 +333,8 @@ class Diagnosis(DiagnosisMethods):
         ``annotated_images``, ``predicted_images`` and ``shared_images`` of the files;
         ``triplets_elsewhere``: counted annotated triplets in images missing from the prediction
         file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the shared images
-        alone, in the form of the attributes of the same names. Also empty if nothing is annotated
-        in the other images.
+        alone, in the form of the attributes of the same names. The dict is also empty if nothing is
+        annotated in the other images.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -581,8 +581,8 @@ class Diagnosis(DiagnosisMethods):
         Parameters
         ----------
         threshold : float, optional
-            Lowest score of the predictions that count; by default all count, as they do without
-            scores.
+            Minimum score of the predictions that count; by default all predictions count, as they
+            do without scores.
 
         Returns
         -------

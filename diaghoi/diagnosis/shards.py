@@ -107,7 +107,7 @@ class ShardSettings:
     Parameters
     ----------
     truth : Truth
-        Annotations that the shards are evaluated against.
+        Annotations with which the shards are compared.
     reading : Reading
         How to read the predictions.
     protocol : Protocol

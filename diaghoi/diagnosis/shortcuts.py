@@ -8,18 +8,18 @@ the prior: the part that the detector sees beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
 Otherwise it is counted from the test set without the image itself. That prior underestimates a
-class exactly where it is annotated, which is worse than no information. So its mAP is too low, most
-of all in rare classes, and the lift is too high. On simulated images the object prior reaches half
-the mAP that it reaches with a training set. The prior of all annotations, including those of the
-image, is also reported, as ``map_all_images``, and errs in the other direction. Images in both
-files are also omitted from their own prior.
+class exactly where it is annotated, which is worse than no information. Its mAP is therefore too
+low, especially in rare classes, and the lift is too high. On simulated images the object prior
+reaches half the mAP that it reaches with a training set. The prior of all annotations, including
+those of the image, is also reported, as ``map_all_images``, and errs in the other direction. Images
+in both files are also omitted from their own prior.
 
 **How scores are formed.** The triplet score is the product of P and the confidence in the pair:
 
-- ``"triplet score / action score"`` of the pair's triplet with the highest score, where the file
-  has scores of verbs that differ from those of triplets: the prior takes the place of the verb
-  score in the detector's own product;
-- ``"detection scores"``: the product of those of human and object, where the file has them;
+- ``"triplet score / action score"`` of the pair's triplet with the highest score, if the file has
+  verb scores that differ from triplet scores: the prior replaces the verb score in the detector's
+  own product;
+- ``"detection scores"``: the product of the human and object scores, if the file has them;
 - ``"highest triplet score"`` of the pair: all that remains if a file has only triplet scores. The
   first verb of the prior gets this confidence, and the other verbs get less in proportion to their
   frequency. Unlike the other two, it also contains the detector's certainty that something happens,

@@ -63,7 +63,7 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
     annotations : Scenes
         Annotated images.
     counted : (C,) bool array
-        HOI classes that count. A pair without any of them does not count either.
+        HOI classes that count. Pairs without any of these triplets are not counted either.
     by_object : bool
         Count the pairs of each object category separately; otherwise count all pairs together.
     """

@@ -52,7 +52,7 @@ class Fits(NamedTuple):
     position: IntArray
 
     def chosen(self, fit: BoolArray) -> IntArray:
-        """Return the index into ``wrong`` that each triplet takes, of some fits; -1 if none.
+        """Return the index into ``wrong`` chosen by each triplet among some fits; -1 for no choice.
 
         The triplets choose in turn, each the best-ranked prediction that is not yet chosen.
         """
@@ -78,7 +78,7 @@ def fits_of(
     Parameters
     ----------
     annotations, predictions : Scenes
-        Of the same images.
+        Predictions of the same images.
     match : Match
         The match of these scenes.
     proposers, wrong : (S,) and (W,) int array

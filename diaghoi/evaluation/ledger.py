@@ -233,7 +233,7 @@ class Ledger(Ranked):
     annotation_examined : (A,) bool array
         Whether the protocol checks if it was missed.
     annotation_attempted : (A,) bool array
-        Whether a wrong prediction is assigned to it, counted or not.
+        Whether a wrong prediction, counted or not, is assigned to the triplet.
     annotation_reachable : (A,) bool array
         Whether any predicted triplet's pair localises its pair, or the image has no predictions.
     annotation_pair_found : (A,) bool array

@@ -204,7 +204,8 @@ class PairMatch:
 def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntArray:
     """Find the predicted pairs that are credited with an annotated pair.
 
-    Only hits between ``listed``, (P,), predicted and ``wanted``, (Pa,), annotated pairs count.
+    Only hits between the predicted pairs in ``listed``, (P,), and the annotated pairs in
+    ``wanted``, (Pa,), count.
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]

@@ -51,7 +51,7 @@ _SHORTEST_KEY = 16
 class Endpoint:
     """A model at a URL, such as ``http://localhost:8000/v1``.
 
-    ``key_variable`` is the environment variable with the API key; None for no key.
+    ``key_variable`` is the environment variable with the API key; None if no key is needed.
 
     Raises
     ------

@@ -138,9 +138,9 @@ class Lexicon:
         Returns
         -------
         tuple of str
-            The word itself if it is in the lexicon, then irregular forms, otherwise the results of
-            the ending rules, in order: ``riding`` gives ``ride`` before ``rid``. Empty for unknown
-            words.
+            The word itself if it is in the lexicon, followed by irregular forms or else the results
+            of the ending rules, in order: ``riding`` gives ``ride`` before ``rid``. Empty for
+            unknown words.
         """
         irregular = self.exceptions[pos].get(word)
         if irregular is None:

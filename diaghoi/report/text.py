@@ -466,7 +466,7 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
 
 
 def _classes(left: Mapping[str, int], splits: Sequence[Column]) -> str:
-    """Count the classes and those of each split: ``3 classes (1 rare, 2 non-rare)``."""
+    """Count the classes in total and by split: ``3 classes (1 rare, 2 non-rare)``."""
     parts = {
         split.title.lower(): left[split.key]
         for split in splits

@@ -135,7 +135,7 @@ def corrupt(
     Parameters
     ----------
     image : (H, W) or (H, W, 3) uint8 array
-        Grey or RGB picture. It is not changed.
+        Grey or RGB picture. The image itself is not changed.
     corruption : str
         Name or abbreviation, such as ``motion_blur`` or ``MB``.
     severity : int

@@ -93,8 +93,8 @@ class Index(NamedTuple):
 def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) -> Index:
     """Compute both indices over the available scores.
 
-    A corruption with a single score does not enter CRI: its deviation of 0 would count as perfectly
-    stable, although its stability is unknown. Scores are fractions, one per severity for each
+    A corruption with a single score is not part of CRI: its deviation of 0 would count as perfect
+    stability, although its stability is unknown. Scores are fractions, one per severity for each
     corruption, and None if missing.
     """
     known = {name: [each for each in row if each is not None] for name, row in scores.items()}

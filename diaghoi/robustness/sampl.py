@@ -50,9 +50,10 @@ class ProgressiveSchedule:
 
     The paper leaves some cases unspecified. An epoch whose previous epoch has no score at the same
     level (the first epoch, and the one after a step up), or a score of 0, has no relative change
-    and keeps the level. Equal sums choose the clean level, which is listed first. The sum in
-    equation 7 runs over the levels above clean, as in the equation; algorithm 1 leaves this open.
-    The largest change is reset after a step up, as in algorithm 1; equation 5 would keep it.
+    and keeps the level. If sums are equal, the clean level is chosen, because it is listed first.
+    The sum in equation 7 runs over the levels above clean, as in the equation; algorithm 1 leaves
+    this open. The largest change is reset after a step up, as in algorithm 1; equation 5 would keep
+    it.
 
     Parameters
     ----------
@@ -312,8 +313,8 @@ def masked(image: npt.NDArray[Pixels], mask: BoolArray) -> npt.NDArray[Pixels]:
     Parameters
     ----------
     image : (H, W) or (H, W, C) array
-        It is not changed. For a (C, H, W) tensor, ``tensor[:, torch.from_numpy(mask)] = 0`` does
-        the same.
+        The picture itself is not changed. For a (C, H, W) tensor, ``tensor[:,
+        torch.from_numpy(mask)] = 0`` does the same.
     mask : (H, W) bool array
         As from :func:`semantic_mask`.
 

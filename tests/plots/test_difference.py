@@ -83,7 +83,7 @@ def test_one_model_or_other_annotations_have_no_difference(
     rng = np.random.default_rng(1)
     truth = simulate.annotations(20, rng)
     other = diagnose(truth, simulate.detect(truth, simulate.WEAK, rng), label="D")
-    with pytest.raises(plots.NotApplicable, match="diagnosed with (different|other) annotations"):
+    with pytest.raises(plots.NotApplicable, match=r"diagnosed with (different|other) annotations"):
         plots.figure_of(kind, [models[0], other], plots.SINGLE_COLUMN)
 
 
@@ -98,7 +98,7 @@ def test_bounds_contain_the_shares(models: list[Diagnosis]) -> None:
     assert (table.share[has] <= table.high[has] + 1e-12).all()
     # Resamples of a few images say too little.
     assert np.isnan([table.low[~has], table.high[~has]]).all()
-    with pytest.raises(InputError, match="diagnosed with (different|other) annotations"):
+    with pytest.raises(InputError, match=r"diagnosed with (different|other) annotations"):
         difference_table(one, one._replace(names=other.names[:-1]))
 
 

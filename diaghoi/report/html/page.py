@@ -304,7 +304,7 @@ class Page(NamedTuple):
 
 
 def jpeg_of(picture: Picture, longest: int) -> bytes | None:
-    """Encode a picture for a page; None if there is none.
+    """Encode a picture for a page; None if the page has none.
 
     Parameters
     ----------
