@@ -4,8 +4,8 @@ The published rule assigns a wrong prediction to any unfound triplet of the same
 So when a detector misses a pair, a prediction of the same person with another object is assigned
 to that pair and counts as a wrong action or a wrong association.
 
-Here a wrong prediction *attempts* an annotated triplet only if the two share a right box, as in the
-published rule, and one of these holds:
+By this rule, a wrong prediction *attempts* an annotated triplet only if the two share a right box,
+as in the published rule, and one of these conditions holds:
 
 - The error is a wrong action, and the predicted pair localises the annotated pair. A pair with a
   true positive of the class does not localise another triplet of that class.

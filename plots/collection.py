@@ -91,7 +91,7 @@ def collect(
         Name or one-based number of the HOI class for single-class figures.
     locate : callable, optional
         Finds the annotations of a data set if the study does not name them: the file, and notes on
-        it. With an engine, it must be a module-level function.
+        it. With an engine, the function must be at module level.
     progress : callable, optional
         Called with the next input.
     engine : Engine, optional

@@ -45,7 +45,8 @@ Models = Model | Sequence[Model]
 class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not an error
     """A figure cannot be drawn from the available data; the message gives the reason.
 
-    In a study, ``data`` raises it to omit one model, and ``draw`` to omit the whole figure.
+    In a study, ``data`` raises this exception to omit one model, and ``draw`` to omit the whole
+    figure.
     """
 
 

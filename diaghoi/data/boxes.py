@@ -79,8 +79,8 @@ LAYOUTS = {
 }
 """Meaning of the four numbers of a box, by name of the layout."""
 
-# Images that show whether boxes are fractions; how far most fractions, and all, may reach outside
-# their image, and how many are most.
+# Number of images that show whether boxes are fractions; how far most fractions may reach outside
+# their image, and how far all; and the share that counts as most.
 _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 
 

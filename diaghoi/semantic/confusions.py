@@ -2,8 +2,8 @@
 
 A confusion is a word predicted where another word is annotated: at both boxes of the prediction or,
 without an object box (V-COCO), for the annotated person. If several words are annotated, the word
-that the prediction is assigned to counts, otherwise the first in the annotations, whose order thus
-matters. Similarity tables play no part, so a confusion costs the same everywhere.
+to which the prediction is assigned counts, or else the first one in the annotations, whose order
+therefore matters. Similarity tables play no part, so a confusion costs the same everywhere.
 
 On V-COCO, verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published
 rule, a wrong verb on the person's own object is an association, and wrong actions have no object
@@ -60,8 +60,8 @@ class Confusion:
     count : int
         Number of predictions with the confusion.
     not_found : int
-        Number of them whose annotated word is not found: no annotated triplet with the word that
-        the prediction reaches has a true positive.
+        Number of these predictions whose annotated word is not found: the annotated triplets with
+        this word that the prediction reaches have no true positive.
     delta_map : float or None
         Change in mAP when only these predictions are repaired; None if undefined.
     """

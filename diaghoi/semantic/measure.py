@@ -34,15 +34,16 @@ class Measure:
         sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, for any w.
     matching : {"boxes", "class"}
         Condition for candidates of an annotated triplet: both boxes match, or the image is the
-        same. In the latter case, each class counts once per image, with its highest score.
+        same. If only the image must match, each class counts once per image, with its highest
+        score.
     theta : float
         Lowest IoU at which both boxes are found.
     delta : float
         Similarity from which an unmatched prediction is a false positive of its closest class.
     rule : {"algorithm", "figure"}
         Classes with which an unmatched prediction is compared: those annotated in its image, as in
-        algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. In the
-        latter case, a prediction is closest to its own class, as in mAP.
+        algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. With
+        all classes, a prediction is closest to its own class, as in mAP.
     tau : float
         Lowest rank, or score, at which predictions count in mF1.
     tau_by : {"rank", "score"}

@@ -1,4 +1,4 @@
-"""Simulate what a detector sees and predicts in annotated scenes."""
+"""Simulate what a detector sees in annotated scenes, and what it predicts."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
 
 
 def _look_up(keys: IntArray, wanted: IntArray) -> IntArray:
-    """Row of each wanted key among sorted keys; ``len(keys)`` if it is absent."""
+    """Row of each wanted key among sorted keys; ``len(keys)`` for absent ones."""
     row, count = runs(keys, wanted)
     return np.where(count > 0, row, len(keys))
 

@@ -8,8 +8,8 @@ however few its predictions (Guo et al., On Calibration of Modern Neural Network
 Brier score the mean of (score - true)², which needs no bins.
 
 The gap of a bin is the mean of score - true over its predictions. Each error label contributes to
-the gap: an error adds its score, a true positive its score - 1, and the contributions sum to the
-gap. With the sign of their bin's gap, they also sum to the ECE.
+the gap: an error adds its score, and a true positive adds its score - 1. The contributions sum to
+the gap. With the sign of their bin's gap, they also sum to the ECE.
 
 Two caveats: with few predictions the ECE is above 0 even if scores are calibrated, and most
 predictions of a detector have low scores, where gaps are small. Compare detectors with equally many

@@ -403,8 +403,8 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
 
     The step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
     algorithm 2.8): in each exchange, every difference, in units of its spread or at least the
-    median spread, is compared with the largest of those that do not exceed it. It needs no more
-    exchanges for many tests than for one, whereas Holm's correction needs many times more.
+    median spread, is compared with the largest of those that do not exceed it. Many tests need no
+    more exchanges than one test, whereas Holm's correction needs many times more.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
 An annotated triplet belongs to a slice by its image, or individually. A prediction belongs to the
 slices of the annotated triplet that it finds or is assigned to. An unassigned prediction belongs to
-the slices of its image: slices with the image, or with any annotated triplet in it. So a false
-positive in an image with triplets in several slices counts in each of them, and in an image without
-triplets it counts in none. If classes define a slice, all predictions of these classes belong to
-it, so rare classes have the same numbers as in a report.
+the slices of its image: slices with the image, or with any annotated triplet in it. A false
+positive in an image with triplets in several slices therefore counts in each of these slices, and
+in an image without triplets in none. If classes define a slice, all predictions of these classes
+belong to it, so rare classes have the same numbers as in a report.
 
 Oracles repair predictions individually, so for images and pairs a ledger can be sliced before or
 after the repair; by class it is sliced after. Here a ledger is repaired once and then sliced many

@@ -11,10 +11,11 @@ The statistic of a slice is the difference between inside and outside, divided b
 error. Images are the independent units. The influence of an image is that of its annotated
 triplets, plus the effect of its true and false positives on the precision at which other triplets
 are found. Without a real difference, the influence of each image could equally have the opposite
-sign. So random signs are drawn, one per image and shared by all slices, and the largest statistic
-of any slice is recorded each time: a slice stands out if its statistic exceeds nearly all of these.
-This controls the rate of false alarms over all slices, and because slices overlap it is more
-powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing, 1993).
+sign. Random signs are therefore drawn, one per image and shared by all slices, and the largest
+statistic of any slice is recorded each time: a slice stands out if its statistic exceeds nearly all
+of these maxima. This controls the rate of false alarms over all slices, and because slices overlap
+it is more powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing,
+1993).
 
 Slices overlap, so a single weakness makes many of them stand out. The clearest slice comes first,
 the part that it explains is removed from all others (least squares), and so on while any slice
@@ -112,7 +113,7 @@ class Search:
     tried : int
         Number of examined slices, for all detectors together.
     findings : tuple of Finding
-        Slices that stand out, the clearest first, each after removing the part that earlier ones
+        Slices that stand out, clearest first, each after removing the part that earlier slices
         explain.
     """
 
@@ -347,7 +348,7 @@ def _chosen(
         share = np.linalg.lstsq(gram[np.ix_(those, those)], gram[those], rcond=None)[0]
         error = np.sqrt(((influence - influence[:, those] @ share) ** 2).sum(axis=0))
         left = total - total[those] @ share
-        # A slice that those explain completely has only rounding error.
+        # A slice that earlier slices explain completely has only rounding error.
         return contrast.sided(ratios(left, np.where(error > NONE * plain, error, 0), undefined=0.0))
 
     those: list[int] = []

@@ -117,8 +117,8 @@ class MeanPrecisions:
 def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
     """Find the carriers of the cost of an error: rows whose repair can change AP.
 
-    Of the many wrong predictions, only those carry a cost that rank above a true positive of their
-    class, or become true positives.
+    Among the many wrong predictions, only those that rank above a true positive of their class or
+    become true positives carry a cost.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Ratios:
         Parameters
         ----------
         measures : iterable of Measure
-            Measures, of which the ratios are used.
+            Measures; only those that are ratios are used.
         splits : iterable of str
             The groups of classes.
         *diagnoses : Diagnosis

@@ -218,7 +218,7 @@ def read_similarity(
     path : path
         ``.csv`` or ``.npz``: see :mod:`diaghoi.semantic.tables.ratings`.
     scale : float, optional
-        Highest score of the scale in the file. By default 1 if no score is higher, otherwise 4.
+        Highest score of the scale in the file. By default 1 if no score exceeds it, otherwise 4.
     raters : sequence of str, optional
         Columns to use; by default all.
     name : str, optional

@@ -162,7 +162,7 @@ def _looked_up(
 
 
 def _majority(scores: FloatArray) -> FloatArray:
-    """Return the most frequent score, (P,), on ties that of the first rater; 0 if none."""
+    """Return the most frequent score, (P,), in a tie that of the first rater; 0 if none."""
     votes = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)  # NaN equals nothing
     first = votes.argmax(axis=1)
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
