@@ -103,5 +103,5 @@ def test_what_has_no_figure(models: list[Diagnosis]) -> None:
     small = diagnose(few, simulate.detect(few, simulate.WEAK, rng), label="C")
     with pytest.raises(plots.NotApplicable, match="no two slices of an attribute"):
         plots.figure_of(kind, [small], plots.SINGLE_COLUMN)
-    with pytest.raises(plots.NotApplicable, match="other annotations"):
+    with pytest.raises(plots.NotApplicable, match="different annotations"):
         plots.figure_of(kind, [models[0], small], plots.SINGLE_COLUMN)
