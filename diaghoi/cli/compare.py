@@ -70,7 +70,7 @@ class TableOptions(outputs.ScreenOptions):
 
         shown = self.selected(comparison)
         return {
-            **outputs.as_json(comparison.to_dict()),
+            ".json": lambda: outputs.as_json(comparison.to_dict())[".json"](),
             ".txt": lambda: to_text(shown),
             ".md": lambda: to_markdown(shown),
             ".tex": lambda: to_latex(shown),

@@ -245,10 +245,13 @@ def _texts(
         sort = sort if sort in columns else None
         return table_text(columns, suffix, sort=sort, descending=sort == choices.sort)
 
+    def paper(kind: str) -> str:
+        return TableOptions().texts(compare(result))[kind]()
+
     return {
-        **TableOptions().texts(compare(result)),
         **outputs.as_json(result),
         ".txt": lambda: outputs.plain_text(lambda console: print_with_meaning(result, console)),
+        **{kind: partial(paper, kind) for kind in (".md", ".tex", ".csv")},
         **{kind: partial(rows, kind) for kind in OF_ROWS},
     }
 
