@@ -28,8 +28,7 @@ FIRST = 1 << 25
 # Number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 IMAGES_OF_ANSWERS = "gt_paths"
-"""Key of the images that belong to the answers of a language model, which are also called
-``preds``.
+"""Key of the image list in files with answers of a language model (also under ``preds``).
 """
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
@@ -113,9 +112,10 @@ class Content:
         return {}
 
     def views(self) -> list[Content]:
-        """Return the content as it is, and if it is a dict by image, also as a list of images.
+        """Return the content unchanged and, if it is a dict by image, also as a list of images.
 
-        In the list, the ``filename`` of an image is its key or the last path in it.
+        In the list, the ``filename`` of an image is its dict key, or the last part of a key that is
+        a path.
         """
         value = self.value
         if not (self.plain and isinstance(value, dict) and value):
@@ -161,8 +161,8 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     path : path
         The file, or a folder of files.
     most : int, optional
-        File size from which only the first images of a pickle or JSON list are loaded: those in
-        this number of bytes. All other containers are loaded completely.
+        Maximum number of bytes to load from a pickle or JSON list; larger files give only their
+        first images. All other containers are loaded completely.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def _refuse(path: Path, head: bytes) -> None:
     for magic, what in _OTHERS:
         if head.startswith(magic):
             raise InputError(f"{path}: {what}")
-    # Pickles start with \x80 since protocol 2, and before with one of the other four.
+    # Since protocol 2, pickles start with \x80; older ones start with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (*STARTS, b"\xef\xbb\xbf")
     ):

@@ -115,7 +115,7 @@ def _name(image: dict[str, Any]) -> Any:
 class HicoDetections(Format):
     """Read detections for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-    The number in the name is that of the object, from one: in COCO order (01 person, 02 bicycle),
+    The number in the name is the object's, counted from one: in COCO order (01 person, 02 bicycle),
     which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT and PViC
     write. The number of HOI classes in each file shows the order.
 
@@ -202,7 +202,7 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     Raises
     ------
     InputError
-        If ``given``, the only order that the user allows, differs.
+        If ``given``, the only order that the user allows, is none of these.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:

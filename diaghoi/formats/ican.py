@@ -3,20 +3,20 @@
 A pickle (or JSON) of ``{image number: [[human box, object box, object class, scores, human score,
 object score, ...], ...]}``. The image number is the one at the end of the file name. Boxes are
 zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2 bicycle), as all
-four code bases write them, or in HICO's alphabetical order. There are scores for the 600 HOI
+four code bases write them, or in HICO's alphabetical order. Each pair has scores for the 600 HOI
 classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs (DRG).
 
-VCL writes 0 instead of the scores. After the six values of a pair come the 600 scores of each
-branch: human, object, spatial, and human and object together. VCL's scripts fuse the branches
+VCL writes 0 instead of the scores. The six values of a pair are followed by the 600 scores of each
+branch: human, object, spatial, and human and object combined. VCL's scripts fuse the branches
 before evaluation. This reader uses their default: spatial times the last branch (``spv``), or, for
 models without that branch, spatial times the sum of the first two (``spho``).
 
 The triplet score is the class score times the scores of both boxes; the class score is the action
 score. The best 100 triplets per image are kept.
 
-The later steps of the code bases are not repeated: rounding boxes to whole pixels and keeping the
-19,999 best detections of an object (``Generate_HICO_detection``); in TIN, transforming box scores
-with a sigmoid, and suppressing pairs by the two binary scores that follow the six values of a pair.
+Later steps of the code bases are not repeated: they round boxes to whole pixels and keep the 19,999
+best detections per object (``Generate_HICO_detection``). TIN also transforms box scores with a
+sigmoid, and suppresses pairs by the two binary scores that follow the six values of a pair.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
 class _PairScores:
     """The scores of all pairs, image by image, per HOI class or per verb.
 
-    The first pair decides.
+    The first pair shows which.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class _PairScores:
 
 
 def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
-    """Fuse the branches of VCL; None for a pair without them."""
+    """Fuse the VCL branches of a pair; None if the pair has no branches."""
     if len(pair) < _ALL_BRANCHES or _numbers(pair[_PLACE], 1) is None:
         return None
     parts = [_numbers(pair[place], classes) for place in _BRANCHES[name]]
@@ -282,7 +282,8 @@ def _order(
     own, other = shares
     if other <= own * DOUBTFUL:
         return _OWN, ()
-    # A class determines its object: then every pair is evidence. Objects share verbs.
+    # If triplets are numbered by class, every pair is evidence, because a class determines its
+    # object. Verbs are shared by objects.
     certain = scores.numbers.of == "class" and own == 0 and other == 1
     fewer = 1 - own >= CLEAR * (1 - other)
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
@@ -301,7 +302,7 @@ def _order(
 
 
 def _is_number(key: Any) -> bool:
-    """Check whether a key is a whole number: of Python or NumPy, or as written in JSON."""
+    """Check whether a key is a whole number from Python or NumPy, or written as text in JSON."""
     if isinstance(key, str):
         return key.isascii() and key.isdigit() and len(key) <= len(str(EXACT))
     if isinstance(key, bool) or not isinstance(key, int | np.integer):

@@ -137,7 +137,7 @@ def read_listed(
         label = numbering.positions(boxes.rows, labels, "category_id", unknown=alone)
         notes += numbering.notes
         options.shown["objects"] = numbering.name
-    # With the extra label, a missing object (-1) looks up an unknown category.
+    # Index -1, a missing object, finds the extra label: an unknown category.
     category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
     if layout.verbs is not None:
         known = np.array(layout.verbs, dtype=np.int64)
@@ -203,8 +203,8 @@ def _label_boxes(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Label boxes with the categories of their triplets.
 
-    Returns the row in the file and label of each new box, and the new boxes of each triplet. A box
-    that several categories use becomes several boxes; an unused box has no label.
+    Returns each new box's row in the file and label, and each triplet's new boxes. A box that is
+    used with several categories becomes several boxes; an unused box has no label.
     """
     kinds = np.int64(len(vocabulary.objects) + 1)
     unused = np.setdiff1d(np.arange(len(label)), np.concatenate([human, objects]))
