@@ -1,4 +1,4 @@
-"""Read files of every format to :class:`~diaghoi.data.scenes.Scenes`.
+"""Read files of every format into :class:`~diaghoi.data.scenes.Scenes`.
 
 A file's format is decided once: the first format that recognises the file reads it.
 """
@@ -101,7 +101,7 @@ FORMATS: dict[str, Format] = {
 """The formats of this package by name, in the order in which they are tried."""
 
 MOST_ITEMS = 1 << 24
-"""Images or triplets that a file may list; a hundred times the largest data set."""
+"""Maximum number of images or triplets in a file: a hundred times the largest data set."""
 
 # Entry point group in which other packages register formats.
 GROUP = "diaghoi.formats"
@@ -306,8 +306,8 @@ def _keys(keys: list[Any]) -> str:
     return f"the keys {some_of(names, 8)}" if keys else "no keys"
 
 
-# Number of a file's keys that are examined, similarity of a misspelt key to the right one, and
-# number of a format's keys from which the format is mentioned.
+# Number of keys in a file that are examined, similarity of a misspelt key to the right one, and
+# number of shared keys from which a format is mentioned.
 _MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.75, 2
 
 
@@ -419,10 +419,10 @@ def _open(
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
-    Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets has
-    another combination. Other data sets have none apart from mistakes, if image names show the data
-    set (``named``). The best predictions decide. Files in the package's own format name their data
-    set.
+    Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets is
+    not an HOI class. Annotations of other data sets may contain such triplets, as mistakes, only if
+    image names show the data set (``named``). The best predictions decide. Files in the package's
+    own format name their data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return

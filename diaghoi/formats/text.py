@@ -1,7 +1,8 @@
 """Read text: JSON, JSON Lines, and plain data as Python prints it.
 
 Some code bases save ``json.dump(str(results), file)``: a JSON file with one string. Nothing in such
-a text is ever executed: C-level passes rewrite it as JSON, and the JSON decoder rejects the rest.
+a text is ever executed: C-level passes rewrite it as JSON, and the JSON decoder rejects everything
+else.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
 # Separator between two lists or dicts, with which all but the first begin.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
-# Maximum characters of a text that is searched for duplicate keys of an object, which adds a third
-# to the decoding time. Longer files come from programs, whose dicts have unique keys.
+# Maximum length, in characters, of texts that are searched for duplicate keys in an object. The
+# search adds a third to the decoding time. Longer files come from programs, whose dicts have unique
+# keys.
 _LOOKED_AT = 1 << 26
 
 # The escapes that Python prints.
@@ -115,7 +117,7 @@ def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
 
 
 class _Objects:
-    """A decoder for a file, which remembers the first key that appears twice in an object."""
+    """A decoder that remembers the first key that appears twice in one object of a file."""
 
     def __init__(self, *, look: bool) -> None:
         self.notes: tuple[str, ...] = ()
@@ -156,7 +158,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
     path : pathlib.Path
         The file.
     most : int
-        Characters that are read.
+        Number of characters to read.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class _Storage(Inert):
 
 
 class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; the attributes of one that holds weights are omitted."""
+    """An ``OrderedDict``, without the attributes that dicts of weights have."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ def _size(limit: Limit, lengths: object) -> tuple[int, ...]:
 def _tensor(
     limit: Limit, storage: object, offset: Any, shape: Any, strides: Any, *more: Any
 ) -> Array:
-    """Rebuild a tensor; the need for a gradient and hooks do not matter for its numbers."""
+    """Rebuild a tensor; hooks and whether it needs a gradient do not affect its numbers."""
     if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
         raise UnpicklingError("a tensor has no storage, or no valid offset in one")
     # The last dict shows conjugated and negated views. Hashing tuples could take forever.
