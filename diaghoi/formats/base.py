@@ -47,10 +47,9 @@ class OwnDataError(UnclearDataSetError):
         if len(self.files) > 1:
             given += f" --annotations {quote(str(self.files[1]))}"
         super().__init__(
-            f"{problem}; if it is of a data set of its own, describe that in own.toml and give it "
-            "with --dataset own.toml: a draft, in which names are to be filled in, comes from "
-            f"'diaghoi inspect {given} --to-description own.toml'; the --dataset of a known one "
-            "reads the file as it is"
+            f"{problem}; if the file belongs to a data set of your own, draft its description with "
+            f"'diaghoi inspect {given} --to-description own.toml', fill in the names, and give "
+            "--dataset own.toml; with the --dataset of a known one, the file is read as it is"
         )
 
 

@@ -219,8 +219,8 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     if row >= 0:
         raise InputError(
             f"{file}: image {names[row]!r}: {field}: used for two images, numbers "
-            f"{names.index(names[row])} and {row} (counted from 0); drop repeats, as those of a "
-            "distributed sampler, or put all rows of an image together"
+            f"{names.index(names[row])} and {row} (counted from 0); drop repeats, such as those "
+            "from a distributed sampler, or put all rows of an image together"
         )
     return names_array(file, names)
 

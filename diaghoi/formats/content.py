@@ -224,7 +224,7 @@ def _refuse(path: Path, head: bytes) -> None:
     if head.startswith(_NUMPY) and (shape := _matrix(path)):
         raise InputError(
             f"{path}: is a matrix of {shape[0]} x {shape[1]} zeros and ones, like the corre_*.npy "
-            "of valid combinations of verbs and objects, and holds no boxes; it belongs into the "
+            "of valid combinations of verbs and objects, and holds no boxes; it belongs in the "
             f'description of a data set: classes = "{path.name}" in the .toml file for --dataset'
         )
     for magic, what in _OTHERS:

@@ -363,7 +363,7 @@ def cut_note(what: str, asked: int | None) -> str:
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:
         return note
-    return f"{note}, the fewest that a reader keeps; the protocol cuts to {asked}"
+    return f"{note}, the minimum that a reader keeps; the protocol cuts to {asked}"
 
 
 def _of_classes(parts: list[Array]) -> FloatArray:

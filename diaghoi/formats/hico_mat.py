@@ -354,9 +354,9 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     shape = len(hico_det()), len(names)
     if not all(names.tolist()) or labels.dtype.kind not in "biuf" or labels.shape != shape:
         raise InputError(
-            f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, 'list_test' "
-            f"{len(names)} images; expected HICO's anno.mat, numbers of {shape[0]} HOI classes x "
-            "images, and their names"
+            f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, and "
+            f"'list_test' has {len(names)} images; expected HICO's anno.mat: numbers for "
+            f"{shape[0]} HOI classes x images, and the image names"
         )
     positive = labels == 1
     return ImageLabels(names=names, positive=positive, source=str(path))

@@ -172,9 +172,9 @@ class _PairScores:
             self.width = classes if self.fused else next(widths, 0)
             if not self.width:
                 problem = (
-                    f"is {shown(first[_PLACE])}; give {classes} scores (one per HOI class), or "
-                    f"{verbs} (one per verb); or 0, with the scores of VCL's branches after the "
-                    f"{len(_VALUES)} values"
+                    f"is {shown(first[_PLACE])}; give {classes} scores (one per HOI class), "
+                    f"{verbs} scores (one per verb), or 0 if the scores of VCL's branches follow "
+                    f"the {len(_VALUES)} values"
                 )
                 raise rows.error(0, "scores", problem)
         check_amount(rows.file, "scores", self.width * len(pairs), size)
@@ -288,16 +288,16 @@ def _order(
     fewer = 1 - own >= CLEAR * (1 - other)
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
         return _OTHER, (
-            f"{file}: objects are numbered from 1 in HICO's order (hico80): the highest score is "
-            f"one of the object in {percent(other)} of the best pairs, in COCO's order in "
-            f"{percent(own)}",
+            f"{file}: objects are numbered from 1 in HICO's order (hico80): with this "
+            f"order, the highest score belongs to the object in {percent(other)} of the best "
+            f"pairs, with COCO's order in {percent(own)}",
         )
     if count < ENOUGH:
         return _OWN, ()
     raise InputError(
-        f"{file}: cannot determine numbering of objects: in COCO's order the highest score is "
-        f"one of the object in {percent(own)} of the best pairs, in HICO's order in "
-        f"{percent(other)}; give --read objects={_OWN} or --read objects={_OTHER}"
+        f"{file}: cannot determine numbering of objects: the highest score belongs to the "
+        f"object in {percent(own)} of the best pairs with COCO's order, and in {percent(other)} "
+        f"with HICO's order; give --read objects={_OWN} or --read objects={_OTHER}"
     )
 
 

@@ -163,8 +163,8 @@ def read_listed(
     if 0 < some < total:
         # MUREN's code writes scores from the 65th box on.
         notes += (
-            f"{content.file}: only {some:,} of {total:,} boxes have a score, so none counts as the "
-            "score of a box",
+            f"{content.file}: only {some:,} of {total:,} boxes have a score, so these scores "
+            "are ignored",
         )
     elif some:
         box_score = boxes.scores("score")[rows]

@@ -12,7 +12,7 @@ from diaghoi.exceptions import InputError
 
 UNSCORED = (
     "pairs without scores; the score of a pair is the highest action score of the triplets with "
-    "its two boxes, 0 where there are none"
+    "the same two boxes, or 0 if there are none"
 )
 
 
@@ -46,9 +46,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         If the images cannot be joined, or the triplets already have listed pairs.
     """
     if triplets.pair_score is not None:
-        raise InputError(
-            f"{triplets.source}: lists its scored pairs itself; leave the pair file out"
-        )
+        raise InputError(f"{triplets.source}: already lists scored pairs; leave out the pair file")
     triplets, pairs = _same_images(triplets, pairs)
     notes = triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes)
     if len(pairs.pair_human) and pairs.pair_score is None:
@@ -182,7 +180,7 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
     if len(triplets) != len(pairs):
         raise InputError(
             f"{pairs.source}: has {len(pairs)} images and {triplets.source} has {len(triplets)}; "
-            "without image names in both they are joined by index, which needs equal numbers; "
-            "add a 'filename' to each image"
+            "without image names in both they are joined by index, which requires the same "
+            "number of images; add a 'filename' to each image"
         )
     return replace(triplets, names=names), replace(pairs, names=names)

@@ -189,7 +189,7 @@ def _triplets(
             names, scores = [names], [scores]
         lists = {_VERBS: names, _VERB_SCORES: scores}
         if not all(map(is_list, lists.values())) or len(names) != len(scores):
-            problem = f"are {shown(names)}, with scores {shown(scores)}; give two lists of a length"
+            problem = f"are {shown(names)}, with scores {shown(scores)}; give lists of equal length"
             raise rows.error(number, _VERBS, problem)
         check_amount(rows.file, "interaction", len(triplets) + len(names), size)
         for verb, score in zip(names, scores, strict=True):
@@ -266,7 +266,7 @@ class DaHoi(Format):
         images, words = Images.of(content, content.value, _NUMBER), options.vocabulary
         pairs = images.columns(self.keys[1:], "pair")
         sizes = _sizes(images)
-        xyxy = pairs.vectors(_PAIR_BOXES, 8, "is not eight numbers: both boxes")
+        xyxy = pairs.vectors(_PAIR_BOXES, 8, "is not eight numbers, four for each box")
         problem = "are not fractions of the image, 0 to 1"
         outside = ~(np.abs(xyxy - 0.5) <= 0.5)
         pairs.rows.refuse(outside, _PAIR_BOXES, lambda bad: f"{xyxy[bad].tolist()} {problem}")

@@ -571,5 +571,5 @@ def check_objects(file: str, vocabulary: Vocabulary) -> None:
     if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
-            "say the object; give --dataset hico-det, or a file with the categories of boxes"
+            "determine the object; give --dataset hico-det, or a file with the categories of boxes"
         )

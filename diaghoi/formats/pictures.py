@@ -591,7 +591,7 @@ class FileAsker(PictureAsker):
         if not cost.outside:
             return []
         return [
-            f"{len(cost.outside)} pictures do not hold the boxes asked about: "
+            f"{len(cost.outside)} pictures are too small for the boxes asked about: "
             f"{some_of(cost.outside)}; are these the pictures that were annotated?"
         ]
 

@@ -45,7 +45,7 @@ from diaghoi.formats.records import Images, lists_of, table_of
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
-_NO_BOXES = "is not eight numbers: both boxes"
+_NO_BOXES = "is not eight numbers, four for each box"
 HICO_CLASSES = 600
 # Longer numbers are not classes, and Python rejects very long ones.
 _DIGITS = 18
@@ -359,7 +359,7 @@ class VsgNet(Format):
             right = (bounds == np.floor(bounds)).all() and (start >= 0).all()
             fits = right and (stop >= start).all() and (stop <= len(rows)).all()
             if not fits or len(bounds) != classes:
-                problem = f"give {classes} pairs of bounds of rows, from 0 to {len(rows)}"
+                problem = f"give {classes} pairs of row bounds, from 0 to {len(rows)}"
                 raise InputError(f"{where}: {_BOUNDS}: {problem}")
             count: IntArray = (stop - start).astype(np.int64)
             total += int(count.sum())

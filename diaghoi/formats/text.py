@@ -230,7 +230,7 @@ def load_literal(text: str, file: str) -> Any:
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"{file}: text of a Python object that cannot be held ({what:.120}); write it as JSON"
+            f"{file}: text of a Python object that cannot be loaded ({what:.120}); write it as JSON"
         ) from error
 
 

@@ -43,7 +43,7 @@ def read_toml(path: Path) -> dict[str, Any]:
             "does not need, or split it"
         )
     if _DEEP.search(data):
-        raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
+        raise InputError(f"{path}: not valid TOML here (a key with too many parts)")
     try:
         content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
         return content

@@ -136,7 +136,7 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
         values = numbers(kind.make, key)
         if not 0 <= count <= len(values):
             raise UnpicklingError(
-                f"the storage {key!r:.40} has {len(values)} numbers, and {count} are announced"
+                f"the storage {key!r:.40} has {len(values)} numbers, but {count} are announced"
             )
         return _Storage(values[:count])
 

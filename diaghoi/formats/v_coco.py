@@ -134,7 +134,7 @@ class VCoco(Format):
         if count:
             notes.append(
                 f"{file}: {'1 person has' if count == 1 else f'{count:,} people have'} no action "
-                "annotations; predicted triplets on them are ignored, predicted pairs count"
+                "annotations; predicted triplets on them are ignored, but predicted pairs count"
             )
         if left_out:
             notes.append(
@@ -416,7 +416,7 @@ def misfit(content: Content) -> str:
     if len(fits) < ENOUGH or fits.mean() >= GENUINE:
         return ""
     return (
-        f"of the annotated triplets {percent(float(fits.mean()))} fit v-coco: the others have "
+        f"only {percent(float(fits.mean()))} of the annotated triplets fit v-coco: the others have "
         "another verb, or an object where the action has none"
     )
 

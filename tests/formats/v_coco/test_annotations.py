@@ -36,7 +36,7 @@ def test_everything(tmp_path, capsys):
     assert scenes.triplet_score is None
     assert scenes.notes == (
         f"{path}: 1 person has no action annotations; predicted triplets on them are ignored, "
-        "predicted pairs count",
+        "but predicted pairs count",
     )
     assert capsys.readouterr() == ("", "")
     found = recognise(path)
@@ -109,7 +109,7 @@ def test_data_set_is_the_one_given(tmp_path):
     with pytest.raises(InputError) as error:
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
-        f"{path}: is for v-coco (v-coco), and hico-det is expected here; give a file for hico-det, "
+        f"{path}: is for v-coco (v-coco), but hico-det is expected here; give a file for hico-det, "
         "or the file's own `dataset`"
     )
 
