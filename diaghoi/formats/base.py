@@ -283,8 +283,8 @@ class Recognised:
     dataset : str
         The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
     numbering : dict
-        How ``boxes``, ``objects`` and ``triplets`` were read, if the format allows several
-        conventions; empty if the file was only recognised.
+        How ``boxes``, ``objects`` and ``triplets`` were read if the format allows several
+        conventions; empty if the file has not been read.
     """
 
     format: str

@@ -28,7 +28,7 @@ FIRST = 1 << 25
 # Number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 IMAGES_OF_ANSWERS = "gt_paths"
-"""Key of the image list in files with answers of a language model (also under ``preds``).
+"""Key of the image list in files that hold a language model's answers under ``preds``.
 """
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
@@ -59,10 +59,10 @@ class Content:
     container : str
         Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
-        The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
-        name, not yet read; for ``mat`` the names of the variables; for a folder, ``{number: path}``
-        of its ``detections_XX.mat`` files; for ``parts``, the same mapping for its ``NNNNNN.npz``
-        files.
+        For a pickle, a JSON file or a file of ``torch.save``, the object in it; for ``npz``, the
+        arrays by name, not yet read; for ``mat``, the names of the variables; for a folder,
+        ``{number: path}`` of its ``detections_XX.mat`` files; for ``parts``, the same mapping for
+        its ``NNNNNN.npz`` files.
     lines : tuple of int
         Line number of each value in a JSON Lines file; otherwise empty.
     unpacked : int or None

@@ -73,9 +73,9 @@ def read_listed(
 ) -> Scenes:
     """Read images with listed boxes.
 
-    Boxes stay as listed. A box without a category becomes one row per category of its triplets. A
-    pair is one row per distinct (subject, object) of an image, in the order of first use; triplets
-    keep their stored order.
+    Boxes stay as listed. A box without a category becomes one row per category of its triplets.
+    Each distinct (subject, object) of an image becomes one pair, in the order of first use;
+    triplets keep their stored order.
 
     Parameters
     ----------

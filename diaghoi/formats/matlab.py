@@ -5,8 +5,8 @@ until the stack overflows; both crash the interpreter. This reader checks every 
 data. It reads numbers, text, cells and structs, but no objects, functions or sparse matrices.
 
 A file has a header of 128 bytes and one element per variable, usually compressed. An element starts
-with its type and length. A matrix consists of elements: flags with the class, dimensions, name, and
-then its numbers, letters, cells or fields.
+with its type and length. A matrix consists of elements: flags with the class, the dimensions, the
+name, and then the numbers, letters, cells or fields.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ UNSCORED = (
 
 # A detector's pair file contains nearly all pairs of its triplets.
 _USUAL = 0.5
-# Number of triplet pairs from which their complete absence from the listed pairs means another
-# detector.
+# If at least this many triplet pairs are all missing from the listed pairs, the files belong to
+# different detectors.
 _MANY = 20
 # Images that are merged at a time.
 _IMAGES = 1000
@@ -30,7 +30,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
     Boxes that are identical bit by bit (same image, label and coordinates) are merged. In each
     image the listed pairs come first, in stored order and with their scores, followed by the pairs
-    that only triplets use, with score NaN. Two listed pairs of the same boxes remain separate;
+    that only triplets use, with score NaN. Two listed pairs with the same boxes remain separate;
     triplets refer to the first. Images are joined by name, or by index if neither file has names;
     images in only one of the files are kept. If labels do not matter (V-COCO, whose triplets do not
     name the object), boxes with the same image and coordinates are equal.
@@ -91,8 +91,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # Row of each used pair in the table of all listed pairs (the first of equal ones), followed by
-    # all other pairs, `extra`, each once.
+    # Row of each used pair in a table of all listed pairs, followed by every other pair once,
+    # `extra`. Of equal listed pairs, the first one counts.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
     extra, row = first[new] - len(listed), first.copy()

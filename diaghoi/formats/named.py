@@ -274,7 +274,8 @@ class DaHoi(Format):
             xyxy = xyxy * np.tile(sizes, 4)[pairs.rows.image]
         of_pairs = pairs.vectors(_SCORES, 3, "is not three numbers: human, object, interaction")
         pair, hoi, of_verb, raised = _scored_phrases(content, pairs, words)
-        # The code base raises the verb score to its power in its own precision, and stores float32.
+        # The code base raises the verb score to the power in the score's own precision, and stores
+        # float32.
         with np.errstate(all="ignore"):
             powers = of_pairs[pair] ** _POWER
             score = raised * powers[:, 1] * powers[:, 0] * powers[:, 2]

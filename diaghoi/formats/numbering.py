@@ -27,12 +27,11 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.checks import Rows
 
-# Number of different triplets that clearly contradict a format, number of triplets that cast doubt
+# Number of different triplets that can contradict a format, number of triplets that can cast doubt
 # on it, and share of the predictions that is examined.
 FEW, ENOUGH, BEST = 5, 20, 0.1
-# Another reading wins if at least this share of the triplets are classes under it, and if this
-# share is at least so many times the share under the format's reading; the smaller multiple only
-# casts doubt.
+# Another reading wins if at least LEAST of the triplets are classes under it, and at least CLEAR
+# times as many as under the format's reading; DOUBTFUL times as many only cast doubt.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
 # In a file of a known data set, more than this share of the triplets are its classes (99 % in
 # HOI-A, all in the others). In files of other data sets, up to three quarters may be classes by
@@ -50,7 +49,8 @@ class TripletNumbers(NamedTuple):
     origin : int
         The first number.
     listed : tuple of int or None
-        The number of each verb or HOI class, -1 for none; None if the numbers are consecutive.
+        The number of each verb or HOI class, -1 if it has none; None if the numbers are
+        consecutive.
     """
 
     of: Literal["verb", "class"]
@@ -84,7 +84,7 @@ class TripletNumbers(NamedTuple):
         return self.listed or range(self.origin, self.origin + count)
 
     def places(self, numbers: IntArray, vocabulary: Vocabulary) -> IntArray:
-        """Return the zero-based verb or HOI class of each number; -1 for none."""
+        """Return the zero-based verb or HOI class of each number; -1 if there is none."""
         known = self.numbers(vocabulary)
         if isinstance(known, range):
             inside = (numbers >= known.start) & (numbers < known.stop)
@@ -126,7 +126,7 @@ def read_triplets(
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Return the object categories and verbs of triplets, (T,) each, and notes on the reading.
 
-    If the objects in a file start at another number than in its data set, the verbs also start
+    If the objects in a file start at a different number than in its data set, the verbs also start
     there, if possible.
 
     Parameters
@@ -138,7 +138,7 @@ def read_triplets(
     score : (T,) float64 array or None
         Ranking scores; only the best predictions are used as evidence.
     options : Options
-        The user's options, in which it is recorded how the numbers were read.
+        The user's options, which then record how the numbers were read.
     of_format : TripletNumbers
         The reading of the format; its verbs are not used if the data set has conventions.
     numbering : Numbering
@@ -420,7 +420,7 @@ class Numbering(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether it was inferred from the boxes; if so, the detector's other files share it."""
+        """Whether the boxes showed the numbering; if so, the detector's other files share it."""
         return bool(self.notes)
 
     @property

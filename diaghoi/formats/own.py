@@ -1,13 +1,13 @@
 """The package's own format: the columns of :class:`~diaghoi.data.scenes.Scenes` in an ``.npz``.
 
-``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
-``fingerprint`` a hash of its names and classes, ``notes`` the notes, and ``top`` the number of
-triplets per image kept by the reader (0: all). Every other array is a column under its name.
-Nothing is compressed, so that files are read as fast as they are copied. Coordinates and scores are
-float64, other numbers have the smallest type that fits; pairs and triplets refer to rows in the box
-and pair tables of the whole file. ``box_ignored`` is present if people can be ignored (V-COCO
-annotations); ``box_label`` may be -1 for V-COCO, whose files do not name the category, and
-``pair_object`` is -1 without an object.
+``diaghoi_format`` is the version of the layout; ``vocabulary`` is the name of the data set;
+``fingerprint`` is a hash of its names and classes; ``notes`` are notes about the original file; and
+``top`` is the number of triplets per image that the reader kept (0 if it kept all). Every other
+array is a column under its name. Nothing is compressed, so that files are read as fast as they are
+copied. Coordinates and scores are float64, other numbers have the smallest type that fits; pairs
+and triplets refer to rows in the box and pair tables of the whole file. ``box_ignored`` is present
+if people can be ignored (V-COCO annotations); ``box_label`` may be -1 for V-COCO, whose files do
+not name the category, and ``pair_object`` is -1 without an object.
 
 Files may be larger than memory: tables are scanned once for the rows of each image, and then read
 in blocks. When a run of :class:`diaghoi.PredictionWriter` is killed, a folder with ``000001.npz``,

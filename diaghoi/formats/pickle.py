@@ -413,7 +413,7 @@ class Beside:
 # Maximum bytes of an integer: its hash is computed again wherever it is a key.
 _LONGEST_INTEGER = 1 << 12
 _DEEPEST = 100
-# Tuple items that hashing may visit: per byte of the pickle, and a fixed number.
+# Number of tuple items that hashing may visit: some per byte of the pickle, plus a fixed number.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
 """Seconds of computing that any pickle may take, in addition to the time for its bytes."""
@@ -487,7 +487,7 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     cut : bool
         Whether the pickle may be truncated.
     quick : bool
-        Whether the regular expression may be enough.
+        Whether passing the regular expression is enough.
 
     Returns
     -------
@@ -747,15 +747,15 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     """Read the first items of a pickled list or dict.
 
     Python writes a thousand items at a time, and stores the list or dict under number 0 in the
-    memo. The opcodes up to any such point, followed by one that returns this memo entry, therefore
-    form a pickle of the items completed so far.
+    memo. The opcodes up to any point, followed by one that returns this memo entry, therefore form
+    a pickle of the items that are complete at this point.
 
     Parameters
     ----------
     stream, file
         As for :func:`load_pickle`.
     most : int
-        Number of bytes to read; more if they hold no complete item.
+        Number of bytes to read; more are read if these hold no complete item.
 
     Returns
     -------

@@ -334,8 +334,8 @@ def take(
 ) -> list[RecordTable]:
     """Convert all columns of a file, freeing its images in groups.
 
-    Thus the columns and the much larger lists and dicts are never in memory together. From the
-    first image with a bad row, or with other columns than the file's first row, images are kept.
+    Thus the columns and the much larger lists and dicts are never in memory together. Images are
+    not freed from the first one with a bad row, or with other columns than the file's first row.
 
     Parameters
     ----------

@@ -40,16 +40,16 @@ _STRING = re.compile(f"({_QUOTED})")
 # A string with its prefix, and the ")" of np.str_(...). The first pattern is for texts without '"'
 # and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# JSON has no such character: errors keep it or are marked with it, so that the decoder rejects
+# JSON has no such character. Errors keep it or are marked with it, so that the decoder rejects
 # them.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
-# About half of the text around the number, so that offsets in the text and in JSON are close.
+# Replaces about half of the text around the number, to keep offsets in the text and in JSON close.
 _AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
 )
-# NumPy prints 1.0 as "1.", which JSON does not have.
+# NumPy prints 1.0 as "1.", which is not valid JSON.
 _POINT = re.compile(r"(?<=\d)\.(?!\d)")
 # Each word has a letter other than the "e" in numbers.
 _LETTER, _WORD = re.compile("[A-Zac-df-z_]"), re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
@@ -62,7 +62,7 @@ _INTEGER = "\udbff"
 _TOKEN = re.compile(
     r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
 )
-# An opening bracket, with the comma behind the first value of a tuple, and its closing bracket.
+# An opening bracket and its closing bracket; in tuples, with the comma after the first value.
 _PAIRS = {("[", "]"), ("{", "}"), ("(", ",)"), ("(,", ")"), ("(,", ",)")}
 
 

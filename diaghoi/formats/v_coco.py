@@ -57,7 +57,7 @@ LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 _ID = re.compile(r"[0-9]{1,15}")
-# The two files that belong to vcoco_test.json: option, name, and their location in the official
+# The two files that belong to vcoco_test.json: option, name, and locations in the official
 # repository and the field's code bases, relative to its folder.
 _COMPANIONS = (
     (

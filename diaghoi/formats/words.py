@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"
-# Characters around names in lists that became strings.
+# Characters around names in lists that were converted to strings.
 _MARKS = " \t\n'\"[]"
 _NOTHING_SEEN = re.compile(r"\[\s*\]")
 # Larger numbers are not coordinates.
@@ -160,7 +160,7 @@ _ALIASES = {
     "object_box": ("object_box",),
 }
 _OF_BOXES = (*_ALIASES["human_box"], *_ALIASES["object_box"])
-# The lists of an image with columns, and the line keys for their values.
+# The lists of an image that is stored in columns, and the line keys of their values.
 _LISTS = {
     "h_boxes": ("human_box",),
     "o_boxes": ("object_box",),
@@ -179,9 +179,9 @@ class Words(Format):
     A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
     "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
     object: the reply of a language model, ``"person sitting on a couch"``, or null if it names no
-    interaction. Either all lines with an interaction have a score, or none. Boxes are zero-based. A
-    JSON list of such objects is also read. Answers about whole images have no boxes in any line; a
-    text may then list several interactions, separated by line breaks or semicolons.
+    interaction. Either all lines with an interaction have a score, or none of them has. Boxes are
+    zero-based. A JSON list of such objects is also read. Answers about whole images have no boxes
+    in any line; a text may then list several interactions, separated by line breaks or semicolons.
 
     Words of the data set get its numbers, and all other words get the numbers after these. Boxes of
     an image with the same coordinates and category are merged. A reply without a recognised verb

@@ -83,7 +83,7 @@ def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
 
 @dataclass(frozen=True)
 class Member:
-    """An array in an ``.npz`` file that is not yet read.
+    """An array in an ``.npz`` file that has not been read yet.
 
     Parameters
     ----------
