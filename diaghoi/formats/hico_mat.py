@@ -146,7 +146,7 @@ class HicoDetections(Format):
             if count != images:
                 raise InputError(
                     f"{files[number]}: all_boxes: has {count} images, but {files[1].name} has "
-                    f"{images}; all files need the images of the same list"
+                    f"{images}; all files must list the same images"
                 )
         amount = {n: rows for n, (rows, _) in shapes.items()}
         table = objects_of_files(folder, amount, vocabulary, options.objects, all_classes=True)
@@ -334,7 +334,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     Parameters
     ----------
     path : path
-        MATLAB file with ``anno_test`` (600 x images of 1 positive, -1 negative, 0 unclear, NaN
+        MATLAB file with ``anno_test`` (600 x images: 1 positive, -1 negative, 0 unclear, NaN
         unknown) and ``list_test`` (image names).
 
     Raises

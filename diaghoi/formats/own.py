@@ -140,7 +140,7 @@ def joined(parts: Sequence[Scenes]) -> Scenes:
                 continue
             if part.bounds[table][-1] if table in part.bounds else len(part):
                 raise InputError(
-                    f"{part.source}: the column {name} is missing, and other parts have it; put "
+                    f"{part.source}: the column {name} is missing, but other parts have it; put "
                     "only the parts of one run into the folder"
                 )
             alike[place] = replace(alike[place], **{name: empty})

@@ -4,8 +4,8 @@ A pickle is a program that may name any importable object and call it. This unpi
 name in a fixed table of exact (module, name) pairs. Instead of the named object, the table contains
 a constructor that can only build plain data: calling this constructor or setting its state reaches
 nothing else. There is no fallback with fewer restrictions. Array contents are checked, because
-NumPy assumes that an array holds as much data as its shape requires. The total size of arrays is
-limited by that of the file, because one string in a pickle can become any number of arrays.
+NumPy assumes that an array holds as much data as its shape requires. The file size limits the total
+size of arrays, because one string in a pickle can become any number of arrays.
 
 Opcodes, which can do harm even without names, are checked before loading. Python's unpickler
 allocates whatever size a pickle announces. Python hashes nested tuples without a depth limit, and
@@ -588,8 +588,8 @@ class _Pieces(io.RawIOBase):
     """The stream of a pickle, in small chunks and without frame headers.
 
     Python's unpickler reads each frame in one go and handles no signals meanwhile. The stream also
-    limits time, because keys can be chosen such that a dict compares each new one with all others,
-    and memory, because a single byte can create an object.
+    limits the time, because keys can be chosen such that a dict compares each new key with all
+    others, and the memory, because a single byte can create an object.
     """
 
     def __init__(self, stream: BinaryIO, frames: list[int], size: int, file: str) -> None:
@@ -676,7 +676,7 @@ def collector_off() -> Iterator[None]:
     """Disable Python's garbage collector for the block, and restore its state.
 
     The collector would repeatedly traverse millions of new objects, none of which is garbage; this
-    takes more than half the time of a bare ``pickle.load``.
+    traversal takes more than half the time of a bare ``pickle.load``.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -201,8 +201,8 @@ class Pictures:
     def find(self, name: str) -> Path | None:
         """Find the file of an image; None if there is none.
 
-        It tries the name itself, the name without its folders, COCO's file names if images are
-        named by number, as in V-COCO, and the name with the usual suffixes.
+        The candidates are the name itself, the name without its folders, COCO's file names (if
+        images are named by number, as in V-COCO), and the name with the usual suffixes.
         """
         for candidate in () if leads_outside(name) else _candidates(name):
             try:

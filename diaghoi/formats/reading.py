@@ -606,7 +606,7 @@ def open_file(
     """Open a file of any kind, with annotations that it holds in addition to predictions.
 
     Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are as in
-    :func:`open_both`, ``most`` as in :func:`diaghoi.formats.content.load`.
+    :func:`open_both`, and ``most`` is as in :func:`diaghoi.formats.content.load`.
     """
     check_reading(reading)
     with collector_off():

@@ -334,8 +334,9 @@ def take(
 ) -> list[RecordTable]:
     """Convert all columns of a file, freeing its images in groups.
 
-    Thus the columns and the much larger lists and dicts are never in memory together. Images are
-    not freed from the first one with a bad row, or with other columns than the file's first row.
+    Thus the columns and the much larger lists and dicts are never in memory together. The first
+    image that has a bad row, or other columns than the file's first row, is kept with all images
+    after it.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> 
 
 
 def text_of(where: str, content: Mapping[str, Any], key: str) -> str | None:
-    """Return the string under a key, or None.
+    """Return the string under a key; None if the key is missing.
 
     Raises
     ------

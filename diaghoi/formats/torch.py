@@ -1,9 +1,9 @@
 """Rebuild the tensors in files of ``torch.save`` as NumPy arrays.
 
 The pickle in such a file refers to storages by persistent ids. A storage is a sequence of numbers
-of one type. A tensor is a view of it with an offset and strides; since strides may be 0 or overlap,
-a few bytes can describe an array of any size. Each tensor must lie within its storage, and its full
-size counts towards the limit of the file.
+of one type. A tensor is a view of a storage with an offset and strides; since strides may be 0 or
+overlap, a few bytes can describe an array of any size. Each tensor must lie within its storage, and
+its full size counts towards the limit of the file.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 _ID = re.compile(r"[0-9]{1,15}")
 # The two files that belong to vcoco_test.json: option, name, and locations in the official
-# repository and the field's code bases, relative to its folder.
+# repository and the field's code bases, relative to that file's folder.
 _COMPANIONS = (
     (
         "instances",
@@ -124,8 +124,8 @@ class VCoco(Format):
         absent = ids[~np.isin(ids, annotated)]
         if len(absent):
             raise InputError(
-                f"{split}: image {absent[0]} is not annotated in {file}, and {len(absent)} of "
-                f"{len(ids)} images are not; give the .ids file of the same split"
+                f"{split}: {len(absent)} of {len(ids)} images are not annotated in {file} (the "
+                f"first is image {absent[0]}); give the .ids file of the same split"
             )
         boxes = _coco_boxes(instances, ids)
         person = boxes.label == options.vocabulary.person
@@ -348,8 +348,8 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     absent = ids[place < 0]
     if len(absent):
         raise InputError(
-            f"{file}: image {absent[0]} is not in it, and {len(absent)} of {len(ids)} images are "
-            "missing; give the COCO instances that belong to the split"
+            f"{file}: {len(absent)} of {len(ids)} images are missing (the first is image "
+            f"{absent[0]}); give the COCO instances that belong to the split"
         )
     sizes = np.stack([images.integers(key) for key in ("width", "height")], axis=1)[place]
     for row in place[(sizes <= 0).any(axis=1)].tolist():

@@ -1,11 +1,12 @@
 """Read and write V-COCO predictions in the official layout: one dict per pair or person.
 
-``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
-score that the person performs it; for each role of an action ``<action>_<role>``, [x1, y1, x2, y2,
-score]. A role box of zeros or NaNs means no box; a NaN score means no prediction. Files are
-pickles, or JSON with ``null`` or NaN. A dict may omit actions. An omitted action gets score 0 and,
-for roles, a tiny box (:func:`diaghoi.data.scenes.filled_in`). The ``CacheTemplate`` of UPT and its
-descendants fills them in likewise; here, plain dicts are filled in, too.
+``image_id``; Each dict has ``person_box``, [x1, y1, x2, y2]; for each of the 26 actions,
+``<action>_agent``, the score that the person performs it; and for each role of an action,
+``<action>_<role>``, [x1, y1, x2, y2, score]. A role box of zeros or NaNs means no box; a NaN score
+means no prediction. Files are pickles, or JSON with ``null`` or NaN. A dict may omit actions. An
+omitted action gets score 0 and, for roles, a tiny box (:func:`diaghoi.data.scenes.filled_in`). The
+``CacheTemplate`` of UPT and its descendants fills them in likewise; here, plain dicts are filled
+in, too.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class VCocoResults(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read boxes, pairs and triplets, with images in the order of first use.
 
-        In each dict the person box comes first, followed by its distinct role boxes. A pair is a
-        distinct (person, role box or none). Boxes and pairs are in the order of first use; triplets
-        are in official class order, without those whose score is NaN.
+        In each dict the person box comes first, followed by its distinct role boxes. Each distinct
+        (person, role box or none) is a pair. Boxes and pairs are in the order of first use;
+        triplets are in official class order, without those whose score is NaN.
         """
         file, dicts = content.file, content.value
         bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)

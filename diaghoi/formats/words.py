@@ -136,7 +136,7 @@ def _box(box: Any) -> list[float]:
 
 
 def _saw_nothing(reply: Any) -> bool:
-    """Check whether a model answered with an empty list; without its reply this is assumed."""
+    """Check whether a model answered with an empty list; assume so if its reply is missing."""
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
 
 

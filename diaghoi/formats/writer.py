@@ -208,7 +208,7 @@ class PredictionWriter:
     Flushed batches survive the process: until the end they are kept as complete files in the folder
     ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
     :func:`diaghoi.read_predictions` reads them. At the end of the ``with`` block, or with
-    :meth:`close`, the parts are joined to one file, and the folder is removed. If the block ends
+    :meth:`close`, the parts are joined into one file, and the folder is removed. If the block ends
     with an error, the parts are kept and the file is not written. Memory holds at most ``every``
     images, or one batch.
 
@@ -370,7 +370,7 @@ class PredictionWriter:
             raise InputError(f"{self.path}: the writer is closed; create a new one")
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
-        """Return the columns of a batch with rows; all batches need the same columns."""
+        """Return the columns that have rows in a batch; all batches need the same columns."""
         has = {}
         for name, (table, what) in _OPTIONAL.items():
             if scenes.bounds[table][-1]:
@@ -385,7 +385,7 @@ class PredictionWriter:
 
 
 def _join(folder: Path, path: Path) -> None:
-    """Join the parts in a folder to one file, with one part of a column in memory at a time."""
+    """Join the parts in a folder into one file, with one part of a column in memory at a time."""
     parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
     # The array of each column in each part; the header comes from the first part.

@@ -64,7 +64,7 @@ def _check_unpacked(size: int, compressed: int) -> None:
 
 @contextmanager
 def _readable(where: str, advice: str = "") -> Iterator[None]:
-    """Convert any error in the block to an InputError; damaged archives raise many kinds."""
+    """Convert any error in the block to an InputError, because damaged archives raise all kinds."""
     try:
         yield
     except InputError:
