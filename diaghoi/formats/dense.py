@@ -53,7 +53,7 @@ class DenseArrays(Format):
     For V-COCO, ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the
     actions, in which each score applies to all roles of its action; (P, 29) for QPIC's verbs, which
     are the roles and the actions without roles; or (P, 51) for all classes of the vocabulary. NaN
-    means no prediction. ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 if the
+    means no prediction. ``obj_ids`` may be -1 if there is no object; ``labels`` may be -1 if the
     category is unknown. An object box is missing if it is NaN or if its label is the number after
     the last category, which is QPIC's 80 for roles without a box. Nothing is cut.
     """
@@ -119,7 +119,7 @@ class DenseArrays(Format):
                     f"{file}: {int(blank.sum()):,} object boxes have the label {after} or are "
                     "NaN: their pairs have no object"
                 )
-            # Boxes of no object are omitted.
+            # Boxes that stand for no object are omitted.
             kept = ~blank
             place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
             image = rows.image[kept]
@@ -261,7 +261,7 @@ class _Columns:
         return np.concatenate(parts) if parts else np.zeros((0, *widths[:1])), rows
 
     def integers(self, key: str, like: Rows | None = None) -> tuple[IntArray, Rows]:
-        """Concatenate the arrays of a key, which holds whole numbers."""
+        """Concatenate the arrays of a key that holds whole numbers."""
         values, rows = self.joined(key, like)
         return check_whole(rows, values, ""), rows
 

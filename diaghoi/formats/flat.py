@@ -89,7 +89,7 @@ def pair_tables(
 
 
 class Flat:
-    """Read what formats that repeat both boxes in every triplet have in common.
+    """The common reader of formats that repeat both boxes in every triplet.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[
         return f"{vocabulary.name} has no class {names}"
 
     table.rows.refuse(classes < 0, "", unknown)
-    # The ids are sorted, because a dict with many numbers of the same hash would take hours. The
+    # The ids are sorted, because a dict of many numbers with the same hash would take hours. The
     # last row of each id counts.
     ids = np.append(ids[::-1], np.iinfo(np.int64).max)
     known, last = np.unique(ids, return_index=True)

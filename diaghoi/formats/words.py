@@ -344,7 +344,7 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
 def _phrases(
     table: RecordTable, lexicon: Lexicon, vocabulary: Vocabulary
 ) -> tuple[list[str], list[str], Iterable[str]]:
-    """Return the verb and object of each line, and a note on replies without them."""
+    """Return the verb and object of each line, and a note on replies that lack them."""
     from diaghoi.language.words import known_names, read_phrase
 
     names, rows = known_names(vocabulary), table.rows
