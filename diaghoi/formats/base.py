@@ -47,15 +47,14 @@ class OwnDataError(UnclearDataSetError):
         if len(self.files) > 1:
             given += f" --annotations {quote(str(self.files[1]))}"
         super().__init__(
-            f"{problem}; if it is of a data set of its own, describe that in own.toml and give it "
-            "with --dataset own.toml: a draft, in which names are to be filled in, comes from "
-            f"'diaghoi inspect {given} --to-description own.toml'; the --dataset of a known one "
-            "reads the file as it is"
+            f"{problem}; if the file belongs to a data set of your own, draft its description with "
+            f"'diaghoi inspect {given} --to-description own.toml', fill in the names, and give "
+            "--dataset own.toml; with the --dataset of a known one, the file is read as it is"
         )
 
 
 class UnknownNumberError(InputError):
-    """A number of an object, verb or HOI class that is not in the data set.
+    """An object, verb or HOI class number that the data set does not have.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ class Options:
     annotated: Callable[[], IntArray] = lambda: np.zeros(0, dtype=np.int64)
 
     def states(self, *, predictions: bool) -> bool:
-        """Whether the data set says how files number triplets, whatever the numbers suggest."""
+        """Whether the data set defines the triplet numbering, whatever the numbers suggest."""
         conventions = self.vocabulary.conventions
         by_description = conventions is not None and conventions.predictions is not None
         return conventions is not None and (self.stated or (predictions and by_description))
@@ -166,8 +165,8 @@ class Options:
 
         The user's layout has priority, followed by that of the data set. Otherwise the first boxes
         of the file decide: xyxy, unless many would end before they begin and none has a negative
-        size. Right is then left + width, which is how code bases convert boxes; a data set may
-        specify another rule.
+        size. For `xywh`, right is left + width, as in the code bases; a data set may specify
+        another rule.
         """
         conventions = self.vocabulary.conventions
         if self.boxes is None and conventions is not None:
@@ -202,8 +201,7 @@ class Doubts(NamedTuple):
     Parameters
     ----------
     either : tuple of str
-        The candidate data sets of a file that does not show its data set; empty if HICO-DET is
-        assumed for such a file.
+        The candidate data sets if the file does not show its own; empty if HICO-DET is assumed.
     evidence : tuple of str
         The evidence for the data set.
     misfit : str
@@ -229,7 +227,7 @@ class Format:
     keys : tuple of str
         Keys that identify the format, for suggestions in messages.
     marks : tuple of str
-        Keys of the first dict in a list if the file holds the first of ``kinds``.
+        Keys of the first dict in a list, for files of the first of the ``kinds``.
     only : str or None
         The data set that the format belongs to; None for formats that may also hold described data
         sets.
@@ -285,8 +283,8 @@ class Recognised:
     dataset : str
         The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
     numbering : dict
-        How ``boxes``, ``objects`` and ``triplets`` were read, if the format allows several
-        conventions; empty if the file was only recognised.
+        How ``boxes``, ``objects`` and ``triplets`` were read if the format allows several
+        conventions; empty if the file has not been read.
     """
 
     format: str

@@ -1,4 +1,4 @@
-"""Triplets by image that include both boxes, under any of the usual key names."""
+"""Read triplets by image that contain both boxes, under any of the usual key names."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class ByImage(Format):
     """Read a dict or a list by image of triplets with two boxes, an HOI class and a score.
 
     A dict by image name, or a list with one entry per image; each entry is a list with one dict per
-    triplet: both boxes, the HOI class (or verb and object, as numbers or names), and for
-    predictions a score. Entries may also be dicts of lists with one value per triplet. Keys may
+    triplet: both boxes, the HOI class (or verb and object, as numbers or names), and, in
+    predictions, a score. Entries may also be dicts of lists with one value per triplet. Keys may
     have any of the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are zero-based
     xyxy, and HOI classes, verbs and objects are numbered from zero unless the triplets show
     otherwise. Boxes of an image with the same coordinates and category are merged.
@@ -79,8 +79,7 @@ class ByImage(Format):
             total += max(
                 (len(values) for values in part if isinstance(values, list | tuple)), default=0
             )
-            # Checked before anything is copied: a pickle can refer to the same list any number of
-            # times.
+            # Check before copying, because a pickle can refer to the same list any number of times.
             check_amount(content.file, "triplet", total, content.size)
             lists.append(_rows(where, rows))
         count = np.array([len(rows) for rows in lists], dtype=np.int64)

@@ -21,11 +21,11 @@ from diaghoi.formats.content import SMALL
 
 # Largest bound up to which float64 represents all whole numbers exactly.
 EXACT = 2**53
-# NumPy pads every name to the length of the longest. Letters allowed including padding: a fixed
-# number, plus a multiple of the letters in the names.
+# NumPy pads every name to the length of the longest. The padded names may have a fixed number of
+# letters, plus a multiple of the letters in the names.
 LETTERS, UNEVEN = 1 << 24, 16
-# The largest coordinate of a box. Detectors compute in float32, which holds no larger number, and
-# areas of larger boxes may not be finite in float64.
+# The largest coordinate of a box. Detectors compute in float32, which cannot represent larger
+# numbers, and the areas of larger boxes may not be finite in float64.
 LARGEST = float(np.finfo(np.float32).max)
 TURNED = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
 TOO_LARGE = "is larger than any image; give pixels of the image, or remove such boxes"
@@ -44,7 +44,7 @@ def shown(value: object) -> str:
 
 
 def key_names(row: Iterable[Any]) -> list[str]:
-    """List the keys of a dict from a file for a message; they may not be strings."""
+    """List the keys of a dict from a file for a message; the keys need not be strings."""
     return [key if isinstance(key, str) else shown(key) for key in row]
 
 
@@ -101,7 +101,7 @@ def _are_numbers(values: Iterable[Any]) -> bool:
 def unwrapped(value: Any) -> Any:
     """Flatten an array of up to four values, and unwrap an array or list of one value.
 
-    Larger arrays are kept: a file can refer to the same one any number of times.
+    Larger arrays are not flattened, because a file can refer to the same array any number of times.
     """
     if isinstance(value, np.ndarray) and value.size <= 4:
         value = value.reshape(-1)
@@ -115,7 +115,7 @@ def image_name(names: Sequence[str], image: int, owner: str = "image") -> str:
 
 
 def check_amount(file: str, field: str, amount: int, size: int) -> None:
-    """Reject more rows or values than a file of its size can hold.
+    """Reject a file with more rows or values than its size allows.
 
     A pickle may refer to the same list any number of times and thus expand without limit.
 
@@ -182,7 +182,7 @@ class Rows:
             raise self.error(bad, column, problem(bad))
 
     def of_rows(self, rows: Any, field: str) -> Rows:
-        """Return the origin of another table whose rows each belong to a row of this one."""
+        """Return the origin of another table, each row of which belongs to a row of this table."""
         count = np.bincount(self.image[rows], minlength=len(self.count))
         return replace(self, field=field, count=count, arrays=None)
 
@@ -219,8 +219,8 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     if row >= 0:
         raise InputError(
             f"{file}: image {names[row]!r}: {field}: used for two images, numbers "
-            f"{names.index(names[row])} and {row} (counted from 0); drop repeats, as those of a "
-            "distributed sampler, or put all rows of an image together"
+            f"{names.index(names[row])} and {row} (counted from 0); drop repeats, such as those "
+            "from a distributed sampler, or put all rows of an image together"
         )
     return names_array(file, names)
 
@@ -262,7 +262,7 @@ def first_repeated(names: Sequence[Hashable]) -> int:
 
 
 def names_array(file: str, names: Sequence[str]) -> StrArray:
-    """Return the image names as an array, in which each is padded to the longest.
+    """Return the image names as an array, in which all names are padded to the longest.
 
     Raises
     ------

@@ -28,8 +28,7 @@ FIRST = 1 << 25
 # Number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
 IMAGES_OF_ANSWERS = "gt_paths"
-"""Key of the images that belong to the answers of a language model, which are also called
-``preds``.
+"""Key of the image list in files that hold a language model's answers under ``preds``.
 """
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
@@ -60,10 +59,10 @@ class Content:
     container : str
         Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
-        The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
-        name, not yet read; for ``mat`` the names of the variables; for a folder, ``{number: path}``
-        of its ``detections_XX.mat`` files; for ``parts``, the same mapping for its ``NNNNNN.npz``
-        files.
+        For a pickle, a JSON file or a file of ``torch.save``, the object in it; for ``npz``, the
+        arrays by name, not yet read; for ``mat``, the names of the variables; for a folder,
+        ``{number: path}`` of its ``detections_XX.mat`` files; for ``parts``, the same mapping for
+        its ``NNNNNN.npz`` files.
     lines : tuple of int
         Line number of each value in a JSON Lines file; otherwise empty.
     unpacked : int or None
@@ -113,9 +112,10 @@ class Content:
         return {}
 
     def views(self) -> list[Content]:
-        """Return the content as it is, and if it is a dict by image, also as a list of images.
+        """Return the content unchanged and, if it is a dict by image, also as a list of images.
 
-        In the list, the ``filename`` of an image is its key or the last path in it.
+        In the list, the ``filename`` of an image is its dict key, or the last part of a key that is
+        a path.
         """
         value = self.value
         if not (self.plain and isinstance(value, dict) and value):
@@ -161,8 +161,8 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     path : path
         The file, or a folder of files.
     most : int, optional
-        File size from which only the first images of a pickle or JSON list are loaded: those in
-        this number of bytes. All other containers are loaded completely.
+        Maximum number of bytes to load from a pickle or JSON list; larger files give only their
+        first images. All other containers are loaded completely.
 
     Raises
     ------
@@ -224,13 +224,13 @@ def _refuse(path: Path, head: bytes) -> None:
     if head.startswith(_NUMPY) and (shape := _matrix(path)):
         raise InputError(
             f"{path}: is a matrix of {shape[0]} x {shape[1]} zeros and ones, like the corre_*.npy "
-            "of valid combinations of verbs and objects, and holds no boxes; it belongs into the "
+            "of valid combinations of verbs and objects, and holds no boxes; it belongs in the "
             f'description of a data set: classes = "{path.name}" in the .toml file for --dataset'
         )
     for magic, what in _OTHERS:
         if head.startswith(magic):
             raise InputError(f"{path}: {what}")
-    # Pickles start with \x80 since protocol 2, and before with one of the other four.
+    # Since protocol 2, pickles start with \x80; older ones start with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (*STARTS, b"\xef\xbb\xbf")
     ):

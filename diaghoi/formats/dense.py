@@ -45,17 +45,17 @@ class DenseArrays(Format):
 
     ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores`` (P, V), ``sub_ids`` and
     ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). A pickle may also
-    hold a dict of these images by image path (RLIP). An ``.npz`` holds one array per key (of
-    objects, or with the images along the first axis) or one array of dicts. ``verb_scores`` are
-    triplet scores: human, object and verb multiplied. Boxes are zero-based xyxy; the numbering of
-    objects is inferred from the labels.
+    hold a dict of these images by image path (RLIP). An ``.npz`` holds one array of dicts, or one
+    array per key: an array of objects, or one with the images along the first axis. ``verb_scores``
+    are triplet scores: the product of the human, object and verb scores. Boxes are zero-based xyxy;
+    the numbering of objects is inferred from the labels.
 
-    For V-COCO ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the actions,
-    in which each score applies to all roles of its action; (P, 29) for QPIC's verbs, which are the
-    roles and the actions without roles; or (P, 51) for all classes of the vocabulary. NaN means no
-    prediction. ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 if the category is
-    unknown. An object box is missing if it is NaN or if its label is the number after the last
-    category, which is QPIC's 80 for roles without a box. Nothing is cut.
+    For V-COCO, ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the
+    actions, in which each score applies to all roles of its action; (P, 29) for QPIC's verbs, which
+    are the roles and the actions without roles; or (P, 51) for all classes of the vocabulary. NaN
+    means no prediction. ``obj_ids`` may be -1 if there is no object; ``labels`` may be -1 if the
+    category is unknown. An object box is missing if it is NaN or if its label is the number after
+    the last category, which is QPIC's 80 for roles without a box. Nothing is cut.
     """
 
     name = "dense-arrays"
@@ -64,7 +64,7 @@ class DenseArrays(Format):
     keys = ("filename", "boxes", "labels", _SCORES, "sub_ids", "obj_ids")
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for verb scores in any of the layouts."""
+        """Look for verb scores in all layouts."""
         value = content.value
         if content.container == "npz":
             value = value if _SCORES in value or len(value) != 1 else _value(content, ())
@@ -119,7 +119,7 @@ class DenseArrays(Format):
                     f"{file}: {int(blank.sum()):,} object boxes have the label {after} or are "
                     "NaN: their pairs have no object"
                 )
-            # Boxes of no object are omitted.
+            # Boxes that stand for no object are omitted.
             kept = ~blank
             place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
             image = rows.image[kept]
@@ -192,7 +192,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _numbers(value: Any, *, nested: bool) -> Array:
-    """Create an array of integers or floats of at most 64 bits."""
+    """Create an integer or float array with at most 64 bits per value."""
     if isinstance(value, list | tuple):
         # numpy.asarray would descend through 64 levels of lists, and a hostile file can grow at
         # each level.
@@ -222,8 +222,7 @@ class _Columns:
     ) -> tuple[list[Array], Rows]:
         """Return the arrays of a key, one per image, with as many rows as ``like``.
 
-        Rows are individual numbers, or have one of the ``widths``, which must be the same in every
-        image.
+        A row is an individual number, or has one of the ``widths``, the same in every image.
         """
         images, total, parts = self.images, 0, list[Array]()
         shapes: list[tuple[int, ...]] = [(width,) for width in widths] or [()]
@@ -262,7 +261,7 @@ class _Columns:
         return np.concatenate(parts) if parts else np.zeros((0, *widths[:1])), rows
 
     def integers(self, key: str, like: Rows | None = None) -> tuple[IntArray, Rows]:
-        """Concatenate the arrays of a key, which holds whole numbers."""
+        """Concatenate the arrays of a key that holds whole numbers."""
         values, rows = self.joined(key, like)
         return check_whole(rows, values, ""), rows
 
@@ -280,7 +279,7 @@ class _Columns:
 
 
 def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = False) -> None:
-    """Reject pair scores of an image that are not finite, or if they are optional, infinite.
+    """Reject an image's pair scores if they are not finite; optional scores may be NaN.
 
     Raises
     ------
@@ -364,7 +363,7 @@ def cut_note(what: str, asked: int | None) -> str:
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:
         return note
-    return f"{note}, the fewest that a reader keeps; the protocol cuts to {asked}"
+    return f"{note}, the minimum that a reader keeps; the protocol cuts to {asked}"
 
 
 def _of_classes(parts: list[Array]) -> FloatArray:
@@ -387,10 +386,10 @@ def _of_v_coco(
 ) -> dict[str, Any]:
     """Create the pair and triplet tables of V-COCO; the object is -1 if missing.
 
-    The agent role of an action appears once per person box, in a pair without an object. Its score
-    is the highest among the person's pairs: the agent score if the array has one, otherwise the
-    action score. Files for the official evaluator repeat the agent in every pair, and its agent AP
-    counts the duplicates.
+    The agent role of an action appears once per person box, in a pair without an object. The
+    agent's score is the highest among the person's pairs: the agent score if the array has one,
+    otherwise the action score. Files for the official evaluator repeat the agent in every pair, and
+    its agent AP counts the duplicates.
     """
     scores = actions = _of_classes(columns.scores(_SCORES, pairs, _WIDTHS, optional=True))
     if columns.has(_ACTIONS):

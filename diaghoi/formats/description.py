@@ -47,21 +47,19 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     ----------
     path : path
         A TOML file with ``name``, ``objects`` and ``verbs``. Optional are ``person`` (an object, by
-        default `person`), ``no_interaction`` (a verb), ``classes`` (a table ``verb = [objects]``,
-        a list of ``[verb, object]``, or the path of an ``.npy`` matrix of verbs x objects, one
-        where they form a class; by default every verb goes with every object; or the word `verbs`:
-        each verb is a class, whatever the object), ``annotations`` (a path), ``numbers``
-        (``objects`` and ``verbs``: the number of the first one in files, by default 0, or a list of
-        all; ``predictions``: a table of these two for files of predictions), ``boxes`` (``origin``
-        0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training
-        instances and ``below``, by default 10) and ``protocol`` (a name, or a table of
-        ``CHOICES``).
+        default `person`), ``no_interaction`` (a verb), ``classes`` (a table ``verb = [objects]``, a
+        list of ``[verb, object]``, or the path of an ``.npy`` matrix of verbs x objects with ones
+        at the classes; or the word `verbs`: each verb is a class, whatever the object; by default
+        every verb goes with every object), ``annotations`` (a path), ``numbers`` (``objects`` and
+        ``verbs``: the number of the first one in files, by default 0, or a list of all;
+        ``predictions``: a table of these two for prediction files), ``boxes`` (``origin`` 0 or 1
+        and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training instances
+        and ``below``, by default 10) and ``protocol`` (a name, or a table of ``CHOICES``).
 
     Returns
     -------
     Vocabulary
-        Classes are in the order of ``classes``: of its list, or of its verbs and, for each, of the
-        objects.
+        The classes are in the order of the list ``classes``, or ordered by verb and then by object.
 
     Raises
     ------
@@ -276,7 +274,7 @@ class _Description:
         self.check("protocol", given, isinstance(given, str | dict), names)
         if isinstance(given, dict):
             check_keys(f"{self.path}: protocol", given, CHOICES)
-            # Other classes need roles, or a list of evaluated ones, which descriptions lack.
+            # Other choices need roles, or a list of evaluated classes, which descriptions lack.
             counted = ("verbs",) if classes[0][1] < 0 else ("all", "interactions")
             if problem := choice_problem("classes", given.get("classes", counted[0]), counted):
                 raise self.error("protocol.classes", problem)

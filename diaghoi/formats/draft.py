@@ -121,8 +121,8 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
     base = next((side for _, side in sorted(first.items()) if not side.bare), None)
     if base is None:
         raise InputError(
-            f"{', '.join(map(str, files))}: no categories of boxes, from which a description could "
-            "be drafted; give the annotations, too"
+            f"{', '.join(map(str, files))}: boxes have no categories, which the draft of a "
+            "description needs; give the annotations, too"
         )
     return _text(sides, base, None if predictions is base else predictions, folder)
 

@@ -43,7 +43,7 @@ def pair_tables(
     human, object_box : (P, 4) float64 array
         Boxes in zero-based coordinates.
     category : (P,) int array
-        Category of its object.
+        Object category of each pair.
     box_scores : two (P,) float64 arrays or None
         Scores of the human and object boxes; a merged box takes the first score.
     merged : bool
@@ -89,7 +89,7 @@ def pair_tables(
 
 
 class Flat:
-    """Read what formats that repeat both boxes in every triplet have in common.
+    """The common reader of formats that repeat both boxes in every triplet.
 
     Parameters
     ----------

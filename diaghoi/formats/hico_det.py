@@ -80,7 +80,7 @@ class HicoInstances(Format):
 
 
 def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
-    """Return the HOI ids of the file, with an unused one at the end, and their classes."""
+    """Return the HOI ids of the file, followed by an unused id, and their classes."""
     objects, verbs = (
         positions(table_of(file, key, value[key]), "", names)
         for key, names in (("objects", vocabulary.objects), ("verbs", vocabulary.verbs))
@@ -97,8 +97,8 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[
         return f"{vocabulary.name} has no class {names}"
 
     table.rows.refuse(classes < 0, "", unknown)
-    # Sorted instead of a dict: many numbers with the same hash would take hours. The last row of
-    # each id counts.
+    # The ids are sorted, because a dict of many numbers with the same hash would take hours. The
+    # last row of each id counts.
     ids = np.append(ids[::-1], np.iinfo(np.int64).max)
     known, last = np.unique(ids, return_index=True)
     return known, np.append(classes[::-1], -1)[last]

@@ -115,7 +115,7 @@ def _name(image: dict[str, Any]) -> Any:
 class HicoDetections(Format):
     """Read detections for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-    The number in the name is that of the object, from one: in COCO order (01 person, 02 bicycle),
+    The number in the name is the object's, counted from one: in COCO order (01 person, 02 bicycle),
     which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT and PViC
     write. The number of HOI classes in each file shows the order.
 
@@ -146,7 +146,7 @@ class HicoDetections(Format):
             if count != images:
                 raise InputError(
                     f"{files[number]}: all_boxes: has {count} images, but {files[1].name} has "
-                    f"{images}; all files need the images of the same list"
+                    f"{images}; all files must list the same images"
                 )
         amount = {n: rows for n, (rows, _) in shapes.items()}
         table = objects_of_files(folder, amount, vocabulary, options.objects, all_classes=True)
@@ -202,7 +202,7 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     Raises
     ------
     InputError
-        If ``given``, the only order that the user allows, differs.
+        If ``given``, the only order that the user allows, is none of these.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
@@ -334,7 +334,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     Parameters
     ----------
     path : path
-        MATLAB file with ``anno_test`` (600 x images of 1 positive, -1 negative, 0 unclear, NaN
+        MATLAB file with ``anno_test`` (600 x images: 1 positive, -1 negative, 0 unclear, NaN
         unknown) and ``list_test`` (image names).
 
     Raises
@@ -354,9 +354,9 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     shape = len(hico_det()), len(names)
     if not all(names.tolist()) or labels.dtype.kind not in "biuf" or labels.shape != shape:
         raise InputError(
-            f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, 'list_test' "
-            f"{len(names)} images; expected HICO's anno.mat, numbers of {shape[0]} HOI classes x "
-            "images, and their names"
+            f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, and "
+            f"'list_test' has {len(names)} images; expected HICO's anno.mat: numbers for "
+            f"{shape[0]} HOI classes x images, and the image names"
         )
     positive = labels == 1
     return ImageLabels(names=names, positive=positive, source=str(path))

@@ -3,20 +3,20 @@
 A pickle (or JSON) of ``{image number: [[human box, object box, object class, scores, human score,
 object score, ...], ...]}``. The image number is the one at the end of the file name. Boxes are
 zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2 bicycle), as all
-four code bases write them, or in HICO's alphabetical order. There are scores for the 600 HOI
+four code bases write them, or in HICO's alphabetical order. Each pair has scores for the 600 HOI
 classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs (DRG).
 
-VCL writes 0 instead of the scores. After the six values of a pair come the 600 scores of each
-branch: human, object, spatial, and human and object together. VCL's scripts fuse the branches
+VCL writes 0 instead of the scores. The six values of a pair are followed by the 600 scores of each
+branch: human, object, spatial, and human and object combined. VCL's scripts fuse the branches
 before evaluation. This reader uses their default: spatial times the last branch (``spv``), or, for
 models without that branch, spatial times the sum of the first two (``spho``).
 
 The triplet score is the class score times the scores of both boxes; the class score is the action
 score. The best 100 triplets per image are kept.
 
-The later steps of the code bases are not repeated: rounding boxes to whole pixels and keeping the
-19,999 best detections of an object (``Generate_HICO_detection``); in TIN, transforming box scores
-with a sigmoid, and suppressing pairs by the two binary scores that follow the six values of a pair.
+Later steps of the code bases are not repeated: they round boxes to whole pixels and keep the 19,999
+best detections per object (``Generate_HICO_detection``). TIN also transforms box scores with a
+sigmoid, and suppresses pairs by the two binary scores that follow the six values of a pair.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
 class _PairScores:
     """The scores of all pairs, image by image, per HOI class or per verb.
 
-    The first pair decides.
+    The first pair shows which.
     """
 
     def __init__(
@@ -172,9 +172,9 @@ class _PairScores:
             self.width = classes if self.fused else next(widths, 0)
             if not self.width:
                 problem = (
-                    f"is {shown(first[_PLACE])}; give {classes} scores (one per HOI class), or "
-                    f"{verbs} (one per verb); or 0, with the scores of VCL's branches after the "
-                    f"{len(_VALUES)} values"
+                    f"is {shown(first[_PLACE])}; give {classes} scores (one per HOI class), "
+                    f"{verbs} scores (one per verb), or 0 if the scores of VCL's branches follow "
+                    f"the {len(_VALUES)} values"
                 )
                 raise rows.error(0, "scores", problem)
         check_amount(rows.file, "scores", self.width * len(pairs), size)
@@ -233,7 +233,7 @@ class _PairScores:
 
 
 def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
-    """Fuse the branches of VCL; None for a pair without them."""
+    """Fuse the VCL branches of a pair; None if the pair has no branches."""
     if len(pair) < _ALL_BRANCHES or _numbers(pair[_PLACE], 1) is None:
         return None
     parts = [_numbers(pair[place], classes) for place in _BRANCHES[name]]
@@ -282,26 +282,27 @@ def _order(
     own, other = shares
     if other <= own * DOUBTFUL:
         return _OWN, ()
-    # A class determines its object: then every pair is evidence. Objects share verbs.
+    # If triplets are numbered by class, every pair is evidence, because a class determines its
+    # object. Verbs are shared by objects.
     certain = scores.numbers.of == "class" and own == 0 and other == 1
     fewer = 1 - own >= CLEAR * (1 - other)
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
         return _OTHER, (
-            f"{file}: objects are numbered from 1 in HICO's order (hico80): the highest score is "
-            f"one of the object in {percent(other)} of the best pairs, in COCO's order in "
-            f"{percent(own)}",
+            f"{file}: objects are numbered from 1 in HICO's order (hico80): with this "
+            f"order, the highest score belongs to the object in {percent(other)} of the best "
+            f"pairs, with COCO's order in {percent(own)}",
         )
     if count < ENOUGH:
         return _OWN, ()
     raise InputError(
-        f"{file}: cannot determine numbering of objects: in COCO's order the highest score is "
-        f"one of the object in {percent(own)} of the best pairs, in HICO's order in "
-        f"{percent(other)}; give --read objects={_OWN} or --read objects={_OTHER}"
+        f"{file}: cannot determine numbering of objects: the highest score belongs to the "
+        f"object in {percent(own)} of the best pairs with COCO's order, and in {percent(other)} "
+        f"with HICO's order; give --read objects={_OWN} or --read objects={_OTHER}"
     )
 
 
 def _is_number(key: Any) -> bool:
-    """Check whether a key is a whole number: of Python or NumPy, or as written in JSON."""
+    """Check whether a key is a whole number from Python or NumPy, or written as text in JSON."""
     if isinstance(key, str):
         return key.isascii() and key.isdigit() and len(key) <= len(str(EXACT))
     if isinstance(key, bool) or not isinstance(key, int | np.integer):

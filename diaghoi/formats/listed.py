@@ -73,9 +73,9 @@ def read_listed(
 ) -> Scenes:
     """Read images with listed boxes.
 
-    Boxes stay as listed. A box without a category becomes one row per category of its triplets. A
-    pair is one row per distinct (subject, object) of an image, in the order of first use; triplets
-    keep their stored order.
+    Boxes stay as listed. A box without a category becomes one row per category of its triplets.
+    Each distinct (subject, object) of an image becomes one pair, in the order of first use;
+    triplets keep their stored order.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def read_listed(
         label = numbering.positions(boxes.rows, labels, "category_id", unknown=alone)
         notes += numbering.notes
         options.shown["objects"] = numbering.name
-    # With the extra label, a missing object (-1) looks up an unknown category.
+    # Index -1, a missing object, finds the extra label: an unknown category.
     category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
     if layout.verbs is not None:
         known = np.array(layout.verbs, dtype=np.int64)
@@ -163,8 +163,8 @@ def read_listed(
     if 0 < some < total:
         # MUREN's code writes scores from the 65th box on.
         notes += (
-            f"{content.file}: only {some:,} of {total:,} boxes have a score, so none counts as the "
-            "score of a box",
+            f"{content.file}: only {some:,} of {total:,} boxes have a score, so these scores "
+            "are ignored",
         )
     elif some:
         box_score = boxes.scores("score")[rows]
@@ -203,8 +203,8 @@ def _label_boxes(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Label boxes with the categories of their triplets.
 
-    Returns the row in the file and label of each new box, and the new boxes of each triplet. A box
-    that several categories use becomes several boxes; an unused box has no label.
+    Returns each new box's row in the file and label, and each triplet's new boxes. A box that is
+    used with several categories becomes several boxes; an unused box has no label.
     """
     kinds = np.int64(len(vocabulary.objects) + 1)
     unused = np.setdiff1d(np.arange(len(label)), np.concatenate([human, objects]))

@@ -51,7 +51,7 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 class _Lists(Format):
     """Read lists of boxes and triplets; ``layouts`` are the layouts of the ``kinds``.
 
-    The lists are ``kept`` if numbers show the data set, because they are then read again.
+    If numbers show the data set, the lists are ``kept``, because they are read again.
     """
 
     layouts: tuple[ListLayout, ...]
@@ -119,7 +119,7 @@ class _CocoLists(_Lists):
 
     Both use PPDM's layout. HOI-A, and HOI-W after it, number objects from 1 to 11 and verbs from 1
     to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these numbers, too.
-    Combinations distinguish the data sets: only a few are HOI classes of both.
+    Combinations of object and verb distinguish the data sets: only a few are HOI classes of both.
     """
 
     kept = True
@@ -223,7 +223,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Count the HOI classes in a file; if it cannot be HOI-A, all are counted for HICO-DET."""
+    """Count the HOI classes in a file; if it cannot be HOI-A, all of them count for HICO-DET."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico
@@ -248,7 +248,7 @@ def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
     coco = object_numberings()["coco91"]
     named = np.array([coco[n + 1] for n in range(len(own.objects))], dtype=np.int64)[category]
     count = max(len(verb), 1)
-    # For HICO-DET the share under the best-fitting numbering of triplets.
+    # For HICO-DET, use the share under the triplet numbering that fits best.
     of_other = [(reading.classes(verb, named, other) >= 0).sum() / count for reading in READINGS]
     of_own = (own.class_of[category, verb - 1] >= 0).sum() / count
     many = len(images.names) >= FEW and len(index) >= ENOUGH
@@ -311,8 +311,8 @@ def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
     path : path
         The file, which is written completely or not at all.
     scenes : Scenes
-        Annotations if triplets have no scores, otherwise predictions. The format cannot store pairs
-        without a triplet, image sizes and ignored people.
+        Annotations if triplets have no scores, otherwise predictions. The format cannot store image
+        sizes, ignored people, or pairs without a triplet.
 
     Raises
     ------

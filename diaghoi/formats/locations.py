@@ -54,7 +54,7 @@ def matching(pattern: str) -> list[str]:
         If fsspec is missing, or cannot reach the address.
     """
     if not is_remote(pattern):
-        # What Path.glob raises for some patterns depends on Python's version.
+        # The errors that Path.glob raises for some patterns depend on Python's version.
         return [pattern] if Path(pattern).exists() else sorted(glob(pattern))  # noqa: PTH207
     with _reaching(pattern) as (system, inner):
         return [system.unstrip_protocol(name) for name in sorted(system.glob(inner))]

@@ -5,8 +5,8 @@ until the stack overflows; both crash the interpreter. This reader checks every 
 data. It reads numbers, text, cells and structs, but no objects, functions or sparse matrices.
 
 A file has a header of 128 bytes and one element per variable, usually compressed. An element starts
-with its type and length. A matrix consists of elements: flags with the class, dimensions, name, and
-then its numbers, letters, cells or fields.
+with its type and length. A matrix consists of elements: flags with the class, the dimensions, the
+name, and then the numbers, letters, cells or fields.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 
 # Number of bytes that hold a variable's class, dimensions and name.
 _HEAD = 4096
 _DEEPEST = 32
-# Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size. It
-# is unpacked in steps, so that a larger one is noticed before it fills the memory.
+# Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size.
+# Variables are unpacked in steps, so that larger ones are noticed before they fill the memory.
 _INFLATED, _TIMES, _STEP = 1 << 28, 100, 1 << 20
 _MOST_EMPTY = 1 << 20
 
@@ -99,8 +99,8 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
     Returns
     -------
     array
-        Numbers keep their stored type; text becomes an array of one string per row, a cell array an
-        array of objects, a struct array an array of dicts.
+        Numbers keep their stored type. Text becomes an array with one string per row, cell arrays
+        become arrays of objects, and struct arrays become arrays of dicts.
 
     Raises
     ------
@@ -265,7 +265,7 @@ class _Element:
         return values.reshape(shape, order="F")
 
     def _plain(self) -> Array | None:
-        """Read a 2-D numeric matrix without a name at once; None for any other.
+        """Read a 2-D numeric matrix without a name at once; None for any other matrix.
 
         The published annotations contain millions of these, so this fast path saves most of the
         time.

@@ -12,13 +12,14 @@ from diaghoi.exceptions import InputError
 
 UNSCORED = (
     "pairs without scores; the score of a pair is the highest action score of the triplets with "
-    "its two boxes, 0 where there are none"
+    "the same two boxes, or 0 if there are none"
 )
 
 
 # A detector's pair file contains nearly all pairs of its triplets.
 _USUAL = 0.5
-# Number of triplet pairs from which an empty intersection means another detector.
+# If at least this many triplet pairs are all missing from the listed pairs, the files belong to
+# different detectors.
 _MANY = 20
 # Images that are merged at a time.
 _IMAGES = 1000
@@ -29,15 +30,15 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
     Boxes that are identical bit by bit (same image, label and coordinates) are merged. In each
     image the listed pairs come first, in stored order and with their scores, followed by the pairs
-    that only triplets use, with score NaN. Two listed pairs of the same boxes remain separate;
+    that only triplets use, with score NaN. Two listed pairs with the same boxes remain separate;
     triplets refer to the first. Images are joined by name, or by index if neither file has names;
     images in only one of the files are kept. If labels do not matter (V-COCO, whose triplets do not
-    name the object), boxes are equal if their image and coordinates are.
+    name the object), boxes with the same image and coordinates are equal.
 
     Pairs without scores take the highest action score of all triplets with the same two boxes, or 0
     if there are none.
 
-    The images of ``triplets`` come first, followed by those only in ``pairs``.
+    The images of ``triplets`` come first, followed by images that only ``pairs`` has.
 
     Raises
     ------
@@ -45,9 +46,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         If the images cannot be joined, or the triplets already have listed pairs.
     """
     if triplets.pair_score is not None:
-        raise InputError(
-            f"{triplets.source}: lists its scored pairs itself; leave the pair file out"
-        )
+        raise InputError(f"{triplets.source}: already lists scored pairs; leave out the pair file")
     triplets, pairs = _same_images(triplets, pairs)
     notes = triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes)
     if len(pairs.pair_human) and pairs.pair_score is None:
@@ -55,7 +54,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
             raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
         notes += (f"{pairs.source}: {UNSCORED}",)
     parts: list[BoolArray] = []
-    # In groups of images, because boxes are sorted several times.
+    # Images are merged in groups, because boxes are sorted several times.
     merged = Scenes.concatenate(
         _merged(
             triplets.between(first, first + _IMAGES), pairs.between(first, first + _IMAGES), parts
@@ -80,7 +79,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
 
 
 def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
-    """Join both for some images; append to ``inside`` which triplet pairs are listed."""
+    """Join triplets and pairs of some images; append a mask of the listed pairs to ``inside``."""
     scenes, box = _joined_boxes(triplets, pairs)
     # One key for both boxes; object rows are shifted by 1 because -1 means no object.
     base = np.int64(len(scenes.box_image) + 1)
@@ -92,8 +91,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # Row of each used pair in the table of all listed pairs (the first of equal ones), followed by
-    # all other pairs, `extra`, each once.
+    # Row of each used pair in a table of all listed pairs, followed by every other pair once,
+    # `extra`. Of equal listed pairs, the first one counts.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
     extra, row = first[new] - len(listed), first.copy()
@@ -121,9 +120,9 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
 
 
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
-    """Score listed pairs, each identified by a number, from the triplets with their boxes.
+    """Score listed pairs, each identified by a number, from the triplets with the same boxes.
 
-    ``row`` is the row of each triplet pair among the listed ones, or past their end.
+    ``row`` is the row of each triplet pair among the listed pairs, or a row past their end.
     """
     scores = triplets.triplet_action_score
     best = np.full(max(len(listed), int(row.max(initial=-1)) + 1), -np.inf)
@@ -134,7 +133,7 @@ def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
 
 
 def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
-    """Add all boxes of both to ``triplets``, and return the new row of each old box."""
+    """Add all boxes of both files to ``triplets``, and return the new row of each old box."""
     image = np.concatenate([triplets.box_image, pairs.box_image])
     order = np.argsort(image, kind="stable")
     image = image[order]
@@ -160,7 +159,7 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
 
 
 def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
-    """Bring both to the same images in the same order."""
+    """Give triplets and pairs the same images in the same order."""
     names = triplets.names if triplets.named else pairs.names
     if len(pairs) == 0:
         return triplets, pairs.arranged(np.full(len(triplets), -1), triplets.names)
@@ -181,7 +180,7 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
     if len(triplets) != len(pairs):
         raise InputError(
             f"{pairs.source}: has {len(pairs)} images and {triplets.source} has {len(triplets)}; "
-            "without image names in both they are joined by index, which needs equal numbers; "
-            "add a 'filename' to each image"
+            "without image names in both they are joined by index, which requires the same "
+            "number of images; add a 'filename' to each image"
         )
     return replace(triplets, names=names), replace(pairs, names=names)

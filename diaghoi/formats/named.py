@@ -29,17 +29,18 @@ def places(names: Iterable[str]) -> dict[str, int]:
 
 
 def spaced(name: Any) -> str:
-    """Write a name with spaces; return the empty name for anything but a string."""
+    """Write a name with spaces; return an empty name if the value is not a string."""
     return name.strip().replace("_", " ") if isinstance(name, str) else ""
 
 
 class HoiTransformer(Format):
     """Read the results of HoiTransformer and AS-Net: named triplets with three scores.
 
-    In a pickle or JSON, or one JSON object a line: ``image_id`` (the file name) and ``hoi_list``,
+    In a pickle or JSON, or one JSON object per line: ``image_id`` (the file name) and ``hoi_list``,
     of ``{h_box, o_box, h_cls, o_cls, i_cls, o_name, i_name}``. The three ``*_cls`` are scores:
-    ``i_cls`` scores the verb, and the product of all three scores the triplet. Object names show
-    HOI-A; boxes are zero-based xyxy. Other keys are not needed. Each triplet is its own pair.
+    ``i_cls`` is the verb score, and the product of all three is the triplet score. Object names
+    show HOI-A; boxes are zero-based xyxy. Other keys are not needed. Each triplet is a separate
+    pair.
     """
 
     name = "hoi-transformer"
@@ -104,13 +105,13 @@ _BOX_POWER = 0.3
 
 
 class AgentHoi(Format):
-    """Read the results of AgentHOI, a language model and a grounding model.
+    """Read the results of AgentHOI, which combines a language model and a grounding model.
 
     ``filename`` and, with one entry per pair, ``Object Category``, ``Object Logits``, ``Interaction
     Class`` and ``IC Logits`` (lists of each pair's verb names and their scores), and ``Box``:
     ``{humanBox, objBox}``, each with five numbers, zero-based xyxy and the score. For SWIG-HOI,
     each pair has one verb and one score instead of lists, and ``img_id`` is the image number. The
-    logits are probabilities: the lowest among the word's tokens.
+    logits are probabilities: each is the lowest among the tokens of a word.
 
     Scores follow AgentHOI's evaluator with default options. The triplet score is ``sigmoid(m)
     sigmoid(b)^0.3``, on SWIG-HOI ``m b^0.3``, where ``m`` is the mean of the object and verb scores
@@ -188,7 +189,7 @@ def _triplets(
             names, scores = [names], [scores]
         lists = {_VERBS: names, _VERB_SCORES: scores}
         if not all(map(is_list, lists.values())) or len(names) != len(scores):
-            problem = f"are {shown(names)}, with scores {shown(scores)}; give two lists of a length"
+            problem = f"are {shown(names)}, with scores {shown(scores)}; give lists of equal length"
             raise rows.error(number, _VERBS, problem)
         check_amount(rows.file, "interaction", len(triplets) + len(names), size)
         for verb, score in zip(names, scores, strict=True):
@@ -265,7 +266,7 @@ class DaHoi(Format):
         images, words = Images.of(content, content.value, _NUMBER), options.vocabulary
         pairs = images.columns(self.keys[1:], "pair")
         sizes = _sizes(images)
-        xyxy = pairs.vectors(_PAIR_BOXES, 8, "is not eight numbers: both boxes")
+        xyxy = pairs.vectors(_PAIR_BOXES, 8, "is not eight numbers, four for each box")
         problem = "are not fractions of the image, 0 to 1"
         outside = ~(np.abs(xyxy - 0.5) <= 0.5)
         pairs.rows.refuse(outside, _PAIR_BOXES, lambda bad: f"{xyxy[bad].tolist()} {problem}")
@@ -273,7 +274,8 @@ class DaHoi(Format):
             xyxy = xyxy * np.tile(sizes, 4)[pairs.rows.image]
         of_pairs = pairs.vectors(_SCORES, 3, "is not three numbers: human, object, interaction")
         pair, hoi, of_verb, raised = _scored_phrases(content, pairs, words)
-        # The code base raises the verb score to its power in its own precision, and stores float32.
+        # The code base raises the verb score to the power in the score's own precision, and stores
+        # float32.
         with np.errstate(all="ignore"):
             powers = of_pairs[pair] ** _POWER
             score = raised * powers[:, 1] * powers[:, 0] * powers[:, 2]
@@ -299,7 +301,7 @@ def _sizes(images: Images) -> IntArray | None:
 def _scored_phrases(
     content: Content, pairs: RecordTable, vocabulary: Vocabulary
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return the pair and HOI class of each phrase, and its score before and after raising."""
+    """Return each phrase's pair, HOI class, and score before and after raising to a power."""
     class_of_phrase, objects = _phrases(vocabulary), list(map(spaced, vocabulary.objects))
     hoi: list[int] = []
     count, scores, raised = [], [np.zeros(0)], [np.zeros(0)]
@@ -332,7 +334,7 @@ def _scored_phrases(
 
 
 def _phrases(vocabulary: Vocabulary) -> dict[str, int]:
-    """Map each phrase to its HOI class, with every way of adding ``ing`` to a verb."""
+    """Map each phrase to its HOI class, with every spelling of a verb's ``ing`` form."""
     classes = {}
     pairs = zip(vocabulary.class_verb.tolist(), vocabulary.class_object.tolist(), strict=True)
     for place, (verb, thing) in enumerate(pairs):

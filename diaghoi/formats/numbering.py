@@ -2,13 +2,14 @@
 
 Box labels are evidence of the object numbering: a person is 0 in COCO-80, 1 in COCO's own ids and
 49 in HICO's alphabetical order. A label that is missing in one numbering may be an object in
-another with the same person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have
-their own numbering, which some code bases shift to another first number.
+another one with the same number for a person. Data sets with
+:class:`~diaghoi.data.vocabulary.Conventions` have their own numbering, which some code bases shift
+to another first number.
 
 A triplet's number is a verb or an HOI class, from zero or from one: code bases write any of these
 into the same key. Under the right reading, nearly all confident triplets are HOI classes of the
-data set; under a wrong one few are, because only 600 of the 9,360 combinations of object and verb
-are HICO-DET classes.
+data set; under a wrong reading, few are, because only 600 of the 9,360 combinations of object and
+verb are HICO-DET classes.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.checks import Rows
 
-# Number of different triplets that clearly contradict a format, number of triplets that cast doubt
+# Number of different triplets that can contradict a format, number of triplets that can cast doubt
 # on it, and share of the predictions that is examined.
 FEW, ENOUGH, BEST = 5, 20, 0.1
-# Another reading wins if this share of the triplets are classes under it, and if that is this many
-# times the share under the format's reading; a smaller multiple casts doubt.
+# Another reading wins if at least LEAST of the triplets are classes under it, and at least CLEAR
+# times as many as under the format's reading; DOUBTFUL times as many only cast doubt.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
-# In a file of a known data set, more than this share of the triplets are classes of it (99 % in
-# HOI-A, all in the others). In files of another data set, up to three quarters may be by chance.
+# In a file of a known data set, more than this share of the triplets are its classes (99 % in
+# HOI-A, all in the others). In files of other data sets, up to three quarters may be classes by
+# chance.
 GENUINE = 0.95
 
 
@@ -47,7 +49,8 @@ class TripletNumbers(NamedTuple):
     origin : int
         The first number.
     listed : tuple of int or None
-        The number of each verb or HOI class, -1 for none; None if the numbers are consecutive.
+        The number of each verb or HOI class, -1 if it has none; None if the numbers are
+        consecutive.
     """
 
     of: Literal["verb", "class"]
@@ -81,7 +84,7 @@ class TripletNumbers(NamedTuple):
         return self.listed or range(self.origin, self.origin + count)
 
     def places(self, numbers: IntArray, vocabulary: Vocabulary) -> IntArray:
-        """Return the zero-based verb or HOI class of each number; -1 for none."""
+        """Return the zero-based verb or HOI class of each number; -1 if there is none."""
         known = self.numbers(vocabulary)
         if isinstance(known, range):
             inside = (numbers >= known.start) & (numbers < known.stop)
@@ -89,7 +92,7 @@ class TripletNumbers(NamedTuple):
         return translated(numbers, {n: place for place, n in enumerate(known) if n >= 0})
 
     def holds(self, numbers: IntArray, vocabulary: Vocabulary) -> bool:
-        """Check whether there are numbers, and all of them exist under this reading."""
+        """Check whether there are numbers, and whether all of them exist under this reading."""
         return bool(len(numbers) and (self.places(numbers, vocabulary) >= 0).all())
 
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
@@ -123,7 +126,7 @@ def read_triplets(
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Return the object categories and verbs of triplets, (T,) each, and notes on the reading.
 
-    A file that numbers objects from another first number than its data set also numbers verbs from
+    If the objects in a file start at a different number than in its data set, the verbs also start
     there, if possible.
 
     Parameters
@@ -135,7 +138,7 @@ def read_triplets(
     score : (T,) float64 array or None
         Ranking scores; only the best predictions are used as evidence.
     options : Options
-        The user's options, in which it is recorded how the numbers were read.
+        The user's options, which then record how the numbers were read.
     of_format : TripletNumbers
         The reading of the format; its verbs are not used if the data set has conventions.
     numbering : Numbering
@@ -183,7 +186,7 @@ def hoi_classes(
     *,
     first: int = 0,
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Return zero-based HOI classes, and notes, for files without other numbers.
+    """Return the zero-based HOI classes, and notes, of files without object and verb numbers.
 
     Parameters and errors are those of :func:`read_triplets`; ``first`` is the format's number of
     the first class. The data set's classes must determine the object.
@@ -195,7 +198,7 @@ def hoi_classes(
 
 
 def _allowed(verbs: int | None, classes: int | None) -> _Readings:
-    """Return the readings that the user's options allow; empty for all."""
+    """Return the readings that the user's options allow; empty if they allow all."""
     found = () if verbs is None else (TripletNumbers("verb", verbs),)
     return found if classes is None else (*found, TripletNumbers("class", classes))
 
@@ -216,7 +219,7 @@ class _Triplets:
     ) -> tuple[TripletNumbers, IntArray, tuple[str, ...]]:
         """Return the numbering of triplets, their verbs or HOI classes, and notes.
 
-        ``given`` holds the readings that the user allows, empty for all, and ``more`` those in
+        ``given`` holds the readings that the user allows (all if empty); ``more`` holds readings in
         addition to ``READINGS``.
         """
         reading, why = self._find(fixed, given, more)
@@ -256,8 +259,9 @@ class _Triplets:
                 shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            # Readings under which all numbers exist, and no fewer triplets are classes. A single
-            # extra number could be an error; the objects of several numbers show classes.
+            # Find readings under which all numbers exist, and no fewer triplets are classes. A
+            # single extra number could be an error; with several numbers, the objects show whether
+            # they are classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [
@@ -272,7 +276,7 @@ class _Triplets:
                 return other, f"as {fixed} some do not exist"
         other = max(shares, key=lambda reading: shares[reading])
         share, order = shares[other], np.lexsort((likely, labels))
-        # Repeats of a triplet are no further evidence.
+        # Repeated triplets are not additional evidence.
         kinds = (first_of_run(likely[order]) | first_of_run(labels[order])).sum()
         # The format wins ties.
         if share <= own * DOUBTFUL or kinds < FEW:
@@ -322,7 +326,7 @@ class _Triplets:
 
 
 def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
-    """Choose the rows, out of ``count``, that are evidence: the best, or all without scores."""
+    """Choose evidence among ``count`` rows: the best ones, or all if there are no scores."""
     if score is None or count <= ENOUGH:
         return slice(None)
     kept = max(ENOUGH, int(BEST * count))
@@ -348,8 +352,8 @@ _Tables = Mapping[str, Mapping[int, int]]
 def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
     """Return the possible object numberings of a data set's files, each as ``{number: index}``.
 
-    A data set with conventions has its own numbering, under its name, and ones that start from 0
-    and from 1: ``NAME-0``, ``NAME-1``.
+    A data set with conventions has its own numbering, under its name, and two that start at 0 and
+    1: ``NAME-0`` and ``NAME-1``.
     """
     conventions = vocabulary.conventions
     if conventions is None:
@@ -416,7 +420,7 @@ class Numbering(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether it was inferred from the boxes; if so, the detector's other files share it."""
+        """Whether the boxes showed the numbering; if so, the detector's other files share it."""
         return bool(self.notes)
 
     @property
@@ -426,16 +430,16 @@ class Numbering(NamedTuple):
 
     @property
     def nothing(self) -> int:
-        """The number after the last one, often used for "no object"."""
+        """The number after the last object, often used for "no object"."""
         return max(self.tables[self.name]) + 1
 
     def positions(
         self, rows: Rows, labels: IntArray, column: str, *, unknown: bool = False
     ) -> IntArray:
-        """Return the categories, (R,), of the file's numbers as indices in the vocabulary.
+        """Convert the file's numbers to vocabulary indices of categories, (R,).
 
-        If ``unknown``, -1 is kept for an unknown category; any other number that is not in the
-        numbering is an ``InputError`` about the ``rows`` and their ``column``.
+        If ``unknown``, -1 is kept for an unknown category; any other number outside the numbering
+        raises an ``InputError`` that names the ``rows`` and their ``column``.
         """
         words, tables = self.vocabulary, self.tables
         table = tables[self.name]
@@ -480,10 +484,10 @@ def find_numbering(
 ) -> Numbering:
     """Determine how a file numbers object categories.
 
-    The user's numbering has priority, followed by the one that the labels show, and that of the
-    format: labels are evidence, whereas a format is only a convention. Among the numberings in
+    The user's numbering has priority, followed by the one that the labels show, and then by the
+    format's: labels are evidence, whereas a format is only a convention. Among the numberings in
     which the common label of all human boxes is a person, the labels show the first one that
-    contains all labels, or else the first. One label that may mean "no object" is no evidence. In a
+    contains all labels, or else the first. A label that may mean "no object" is not evidence. In a
     data set with conventions, the format is not considered. If some subjects are not people, the
     labels show the only numbering that contains all labels, provided that most subjects are people
     in it.
@@ -558,7 +562,7 @@ def _having(labels: IntArray, names: Iterable[str], tables: _Tables) -> list[str
 
 
 def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
-    """Return a mask of labels that a numbering lacks; -1 is an unknown category in all."""
+    """Return a mask of labels that a numbering lacks; -1 always means an unknown category."""
     return ~np.isin(labels, [-1, *table])
 
 
@@ -567,5 +571,5 @@ def check_objects(file: str, vocabulary: Vocabulary) -> None:
     if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
-            "say the object; give --dataset hico-det, or a file with the categories of boxes"
+            "determine the object; give --dataset hico-det, or a file with the categories of boxes"
         )

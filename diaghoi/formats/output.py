@@ -69,7 +69,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_pickle(path: str | os.PathLike[str], images: list[dict[str, Any]]) -> None:
-    """Write a pickle of one dict per image, completely or not at all."""
+    """Write a pickle with one dict per image, completely or not at all."""
     with replacing(path) as temporary, temporary.open("wb") as stream:
         pickle.dump(images, stream, protocol=4)
 

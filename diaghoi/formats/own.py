@@ -1,17 +1,17 @@
 """The package's own format: the columns of :class:`~diaghoi.data.scenes.Scenes` in an ``.npz``.
 
-``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
-``fingerprint`` a hash of its names and classes, ``notes`` the notes, and ``top`` the number of
-triplets per image kept by the reader (0: all). Every other array is a column under its name.
-Nothing is compressed, so that files are read as fast as they are copied. Coordinates and scores are
-float64, other numbers have the smallest type that fits; pairs and triplets refer to rows in the box
-and pair tables of the whole file. ``box_ignored`` is present if people can be ignored (V-COCO
-annotations); ``box_label`` may be -1 for V-COCO, whose files do not name the category, and
-``pair_object`` is -1 without an object.
+``diaghoi_format`` is the version of the layout; ``vocabulary`` is the name of the data set;
+``fingerprint`` is a hash of its names and classes; ``notes`` are notes about the original file; and
+``top`` is the number of triplets per image that the reader kept (0 if it kept all). Every other
+array is a column under its name. Nothing is compressed, so that files are read as fast as they are
+copied. Coordinates and scores are float64, other numbers have the smallest type that fits; pairs
+and triplets refer to rows in the box and pair tables of the whole file. ``box_ignored`` is present
+if people can be ignored (V-COCO annotations); ``box_label`` may be -1 for V-COCO, whose files do
+not name the category, and ``pair_object`` is -1 without an object.
 
 Files may be larger than memory: tables are scanned once for the rows of each image, and then read
-in blocks. A folder of ``000001.npz``, ``000002.npz`` and so on, each a complete file with the next
-images, remains when a run of :class:`diaghoi.PredictionWriter` is killed.
+in blocks. When a run of :class:`diaghoi.PredictionWriter` is killed, a folder with ``000001.npz``,
+``000002.npz`` and so on remains; each is a complete file with the next images.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def joined(parts: Sequence[Scenes]) -> Scenes:
     Raises
     ------
     InputError
-        If some parts have a column that others with rows in its table lack.
+        If a column of some parts is missing in others that have rows in its table.
     """
     alike = list(parts)
     for name in COLUMNS:
@@ -140,7 +140,7 @@ def joined(parts: Sequence[Scenes]) -> Scenes:
                 continue
             if part.bounds[table][-1] if table in part.bounds else len(part):
                 raise InputError(
-                    f"{part.source}: the column {name} is missing, and other parts have it; put "
+                    f"{part.source}: the column {name} is missing, but other parts have it; put "
                     "only the parts of one run into the folder"
                 )
             alike[place] = replace(alike[place], **{name: empty})
@@ -229,7 +229,7 @@ class StoredScenes(SceneSource):
     order : (N,) int array
         Index of each image in the file; -1 for an empty image that is not in it.
     first_rows : dict of (images of the file + 1,) int array
-        First row of each image in each table of the file, kept for all orders once computed.
+        First row of each image in each table of the file, computed once and shared by all orders.
     """
 
     columns: Mapping[str, StoredArray]
@@ -325,7 +325,7 @@ class StoredScenes(SceneSource):
         return self.arranged(chosen, self.names[chosen]).load()
 
     def with_names(self, names: StrArray) -> StoredScenes:
-        """Rename the images; if there are more names, append empty images."""
+        """Rename the images; if there are more names than images, append empty images."""
         empty = np.full(max(len(names) - len(self), 0), -1)
         return replace(self, names=names, order=np.append(self.order, empty))
 
@@ -342,7 +342,7 @@ class StoredScenes(SceneSource):
         return self.between(0, len(self))
 
     def _first_rows(self, table: str, bounds: IntArray, owner: str) -> IntArray:
-        """Return each image's first row in a table that refers to one with these ``bounds``."""
+        """Return each image's first row in a table that refers to a table with these ``bounds``."""
         name = _TABLES[table]
         column = self.columns[name]
         total, last = column.shape[0], 0
@@ -402,7 +402,7 @@ def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int =
 
 
 def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
-    """Join consecutive file rows to runs: the first row, and the row after the last."""
+    """Join consecutive file rows into runs: the first row, and the row after the last."""
     some = stop > start
     start, stop = start[some], stop[some]
     first = np.append(True, start[1:] != stop[:-1])[: len(start)]

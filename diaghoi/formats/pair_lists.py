@@ -28,7 +28,7 @@ class PairLists(Format):
     of a real verb. Also read as JSON.
 
     For V-COCO, images are named by ``image_id``, boxes may be wrapped in a list, ``o_label`` is
-    ignored, and ``hoi_score_inter`` may be missing, in which case the triplets give the score
+    ignored, and ``hoi_score_inter`` may be missing, in which case the score comes from the triplets
     (:mod:`diaghoi.formats.merging`).
     """
 

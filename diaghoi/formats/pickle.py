@@ -1,11 +1,11 @@
 """Unpickle untrusted files: only containers, numbers and NumPy arrays.
 
 A pickle is a program that may name any importable object and call it. This unpickler looks up every
-name in a fixed table of exact (module, name) pairs. The table does not contain the named object,
-but a constructor that can only build plain data: calling it or setting its state reaches nothing
-else. There is no fallback with fewer restrictions. Array contents are checked, because NumPy
-assumes that an array holds as much data as its shape requires. The total size of arrays is limited
-by that of the file, because one string in a pickle can become any number of arrays.
+name in a fixed table of exact (module, name) pairs. Instead of the named object, the table contains
+a constructor that can only build plain data: calling this constructor or setting its state reaches
+nothing else. There is no fallback with fewer restrictions. Array contents are checked, because
+NumPy assumes that an array holds as much data as its shape requires. The file size limits the total
+size of arrays, because one string in a pickle can become any number of arrays.
 
 Opcodes, which can do harm even without names, are checked before loading. Python's unpickler
 allocates whatever size a pickle announces. Python hashes nested tuples without a depth limit, and
@@ -57,7 +57,8 @@ _LONGEST_NUMBER = 100
 # Maximum number of rows in an array without content. Such an array takes no memory, but code that
 # loops over its rows does.
 _MOST_EMPTY = 1 << 20
-# Protocols below 3 write bytes as text, which is built first and takes several bytes per byte.
+# Protocols below 3 write bytes as text, which is built first and takes several times as much
+# memory.
 _BUILT, _BUILT_PER_BYTE = 1 << 22, 4
 # Bytes per list item; the shortest item takes two bytes of a pickle.
 _ITEM = 8
@@ -65,7 +66,7 @@ _ATOMS = (str, bytes, int, float, bool, type(None))
 
 
 class Limit:
-    """The limit of the data that may be built: a small multiple of the file size."""
+    """The limit on the data that may be built: a small multiple of the file size."""
 
     def __init__(self, size: int) -> None:
         self.left = _BUILT + _BUILT_PER_BYTE * size
@@ -95,8 +96,8 @@ class Constructor(Inert):
     Parameters
     ----------
     make : callable or str
-        Called with the limit and the arguments from the pickle. A string is the name of a class
-        that pickles may mention but not call.
+        Function that is called with the limit and the arguments from the pickle. A string is the
+        name of a class that pickles may mention but not call.
     limit : Limit
         The limit for this pickle.
     """
@@ -142,7 +143,8 @@ def container(kind: type, limit: Limit, *content: Any) -> Any:
     keys = [] if kind is list else items
     if kind is dict:
         keys = [item[0] if type(item) in (list, tuple) and item else () for item in items]
-    # The opcode check does not see these, and other keys can take forever to hash or compare.
+    # The opcode check does not see these keys, and keys of other types can take forever to hash or
+    # compare.
     for key in keys:
         if type(key) not in _ATOMS:
             raise UnpicklingError(f"a {name} is made with a {type(key).__name__}")
@@ -411,7 +413,7 @@ class Beside:
 # Maximum bytes of an integer: its hash is computed again wherever it is a key.
 _LONGEST_INTEGER = 1 << 12
 _DEEPEST = 100
-# Tuple items that hashing may visit: per byte of the pickle, and a fixed number.
+# Number of tuple items that hashing may visit: some per byte of the pickle, plus a fixed number.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
 """Seconds of computing that any pickle may take, in addition to the time for its bytes."""
@@ -439,7 +441,7 @@ def _of_each_length(field: int) -> bytes:
 def _plain() -> re.Pattern[bytes]:
     """Return the pattern of up to 2000 harmless opcode sequences.
 
-    The more it matches without alternatives, the faster.
+    The more the pattern matches without alternatives, the faster it is.
     """
     put = rb"(?:\x94|q.|r...\x00|p\d{1,6}\n)"
     real = rb"G........"
@@ -485,12 +487,12 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     cut : bool
         Whether the pickle may be truncated.
     quick : bool
-        Whether the regular expression may be enough.
+        Whether passing the regular expression is enough.
 
     Returns
     -------
     length : int
-        Bytes up to the opcode that ends the pickle, or at which it is truncated.
+        Number of bytes up to the opcode that ends the pickle, or at which the pickle is truncated.
     frames : list of int
         Where frames begin.
 
@@ -542,8 +544,8 @@ def _followed(
 ) -> tuple[int, int]:
     """Apply an opcode to a model of the unpickler's stack, step by step.
 
-    In the model, a tuple or frozenset is its depth and the number of items that hashing visits, a
-    mark is its name, and anything else is None. Returns the values of a new tuple or frozenset.
+    The model holds the depth and the number of items that hashing visits for a tuple or frozenset,
+    the name for a mark, and None for anything else. Returns the values of a new tuple or frozenset.
     """
     name, before = opcode.name, list(opcode.stack_before)
     if name in _PUTS:
@@ -583,11 +585,11 @@ def _memory() -> int:
 
 
 class _Pieces(io.RawIOBase):
-    """The stream of a pickle, in small pieces and without the headers of frames.
+    """The stream of a pickle, in small chunks and without frame headers.
 
-    Python's unpickler reads a frame at once and handles no signal meanwhile. The stream also limits
-    time, because keys can be chosen such that a dict compares each new one with all others, and
-    memory, because a single byte can create an object.
+    Python's unpickler reads each frame in one go and handles no signals meanwhile. The stream also
+    limits the time, because keys can be chosen such that a dict compares each new key with all
+    others, and the memory, because a single byte can create an object.
     """
 
     def __init__(self, stream: BinaryIO, frames: list[int], size: int, file: str) -> None:
@@ -634,7 +636,7 @@ class _Unpickler(pickle.Unpickler):
         size += 0 if beside is None else beside.size
         pieces = _Pieces(stream, frames, size, file)
         super().__init__(io.BufferedReader(pieces, _PIECE), encoding="latin1")
-        # Only here is it visible how many values wait for a tuple or the items of a dict.
+        # Only here is it visible how many values wait to become a tuple or the items of a dict.
         pieces.stack = next(
             (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""
         )
@@ -674,7 +676,7 @@ def collector_off() -> Iterator[None]:
     """Disable Python's garbage collector for the block, and restore its state.
 
     The collector would repeatedly traverse millions of new objects, none of which is garbage; this
-    takes more than half the time of a bare ``pickle.load``.
+    traversal takes more than half the time of a bare ``pickle.load``.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -695,13 +697,13 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     file : str
         Name of the file, for messages.
     beside : Beside, optional
-        Data next to the pickle to which it may refer; by default it must not.
+        Data beside the pickle to which the pickle may refer; by default it may refer to none.
 
     Returns
     -------
     object
         Containers, numbers, strings and NumPy arrays. An ``OrderedDict`` becomes a ``dict``, and a
-        NumPy scalar a Python number.
+        NumPy scalar becomes a Python number.
 
     Raises
     ------
@@ -745,15 +747,15 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     """Read the first items of a pickled list or dict.
 
     Python writes a thousand items at a time, and stores the list or dict under number 0 in the
-    memo. The opcodes up to some point, followed by one that returns this memo entry, therefore form
-    a pickle of the items that are complete there.
+    memo. The opcodes up to any point, followed by one that returns this memo entry, therefore form
+    a pickle of the items that are complete at this point.
 
     Parameters
     ----------
     stream, file
         As for :func:`load_pickle`.
     most : int
-        Number of bytes to read; more if they hold no complete item.
+        Number of bytes to read; more are read if these hold no complete item.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Images of a data set: find them by name, read, write, and show them to a model.
+"""Find the images of a data set by name, read and write them, and show them to a model.
 
 Corruptions read and write complete files, with type, orientation and colour profile. Pages and
 figures show scaled-down images. A message to a model contains the image itself as a data URL;
@@ -137,7 +137,7 @@ def read_picture(path: Path) -> PictureFile:
 
 
 def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
-    """Return the width and height in pixels from the header of a file; None for no picture."""
+    """Return the width and height in pixels from a file's header; None if it is no picture."""
     if path is None:
         return None
     try:
@@ -171,7 +171,7 @@ class Picture:
         In RGB, scaled down if it was large. None if nothing can be shown.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
         Empty if there is no problem. "unsafe" names could lead out of the folder; a "reshaped"
-        picture has another shape than annotated, and is still shown.
+        picture has another shape than annotated, but is still shown.
     reason : str
         The problem as a phrase, such as ``not in images``.
     """
@@ -201,8 +201,8 @@ class Pictures:
     def find(self, name: str) -> Path | None:
         """Find the file of an image; None if there is none.
 
-        It tries the name itself, the name without its folders, COCO's file names if images are
-        named by number, as in V-COCO, and the name with the usual suffixes.
+        The candidates are the name itself, the name without its folders, COCO's file names (if
+        images are named by number, as in V-COCO), and the name with the usual suffixes.
         """
         for candidate in () if leads_outside(name) else _candidates(name):
             try:
@@ -358,7 +358,7 @@ class Frame:
 
 
 def message(url: str, text: str) -> list[dict[str, Any]]:
-    """Combine a picture and a text to messages for OpenAI's chat completions."""
+    """Combine a picture and a text into messages for OpenAI's chat completions."""
     picture = {"type": "image_url", "image_url": {"url": url}}
     return [{"role": "user", "content": [picture, {"type": "text", "text": text}]}]
 
@@ -427,7 +427,7 @@ class PictureAsker:
         Raises
         ------
         InputError
-            If no picture exists and the model is not yet proven, or no further question can
+            If no picture exists and the model has never answered, or no further question can
             succeed.
         """
         images = [group.image for group in groups]
@@ -503,7 +503,7 @@ class FileAsker(PictureAsker):
         raise NotImplementedError
 
     def question_of(self, line: Mapping[str, Any]) -> Any:
-        """Return the question answered by a line; None if it is none of the run's."""
+        """Return the question answered by a line; None if the run has no such question."""
         raise NotImplementedError
 
     def boxes_of(self, question: Any) -> Iterable[Box]:
@@ -515,7 +515,7 @@ class FileAsker(PictureAsker):
         raise NotImplementedError
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return further results of a run, their text for its status line, and notes."""
+        """Return further results of a run, their text for the status line, and notes."""
         raise NotImplementedError
 
     @cached_property
@@ -587,11 +587,11 @@ class FileAsker(PictureAsker):
         return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
 
     def remarks(self, cost: Estimate) -> list[str]:
-        """Return what to know before anything is asked, one sentence each."""
+        """Return what the user should know before anything is asked, one sentence per item."""
         if not cost.outside:
             return []
         return [
-            f"{len(cost.outside)} pictures do not hold the boxes asked about: "
+            f"{len(cost.outside)} pictures are too small for the boxes asked about: "
             f"{some_of(cost.outside)}; are these the pictures that were annotated?"
         ]
 

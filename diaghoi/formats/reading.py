@@ -1,4 +1,4 @@
-"""Read files of every format to :class:`~diaghoi.data.scenes.Scenes`.
+"""Read files of every format into :class:`~diaghoi.data.scenes.Scenes`.
 
 A file's format is decided once: the first format that recognises the file reads it.
 """
@@ -101,7 +101,7 @@ FORMATS: dict[str, Format] = {
 """The formats of this package by name, in the order in which they are tried."""
 
 MOST_ITEMS = 1 << 24
-"""Images or triplets that a file may list; a hundred times the largest data set."""
+"""Maximum number of images or triplets in a file: a hundred times the largest data set."""
 
 # Entry point group in which other packages register formats.
 GROUP = "diaghoi.formats"
@@ -237,13 +237,13 @@ def _data_set(
     if given is None or shown is None:
         doubts = format.doubts(content)
     if given is None and fitting and doubts.misfit:
-        problem = f"{file}: fits no data set that is known: {doubts.misfit}"
+        problem = f"{file}: fits no known data set: {doubts.misfit}"
         raise OwnDataError(problem, [content.path])
     names = set() if given is None else {given.name, None if format.only else given.of}
     either = () if shown else doubts.either
     if either and (given is None or (given.known and names.isdisjoint(either))):
         raise UnclearDataSetError(
-            f"{file}: may be for {' or '.join(either)}: both have its numbers; "
+            f"{file}: may be for {' or '.join(either)}: its numbers exist in both; "
             f"give --dataset {' or --dataset '.join(either)}"
         )
     if given is None and shown not in (None, *VOCABULARIES):
@@ -256,7 +256,7 @@ def _data_set(
         return vocabulary(shown or "hico-det"), doubts.evidence
     if shown is not None and shown not in names and (given.known or format.only):
         raise InputError(
-            f"{file}: is for {shown} ({format.name}), and {given.name} is expected here; "
+            f"{file}: is for {shown} ({format.name}), but {given.name} is expected here; "
             f"give a file for {given.name}, or the file's own --dataset"
         )
     return given, ()
@@ -306,8 +306,8 @@ def _keys(keys: list[Any]) -> str:
     return f"the keys {some_of(names, 8)}" if keys else "no keys"
 
 
-# Number of a file's keys that are examined, similarity of a misspelt key to the right one, and
-# number of a format's keys from which the format is mentioned.
+# Number of keys in a file that are examined, similarity of a misspelt key to the right one, and
+# number of shared keys from which a format is mentioned.
 _MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.75, 2
 
 
@@ -419,17 +419,17 @@ def _open(
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
-    Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets has
-    another combination. Other data sets have none apart from mistakes, if image names show the data
-    set (``named``). The best predictions decide. Files in the package's own format name their data
-    set.
+    Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets is
+    not an HOI class. Annotations of other data sets may contain such triplets, as mistakes, only if
+    image names show the data set (``named``). The best predictions decide. Files in the package's
+    own format name their data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return
     words, scored, problem = scenes.vocabulary, scenes.scored, ""
     if words.agents is not None and not scored and not scenes.names[0].isdigit():
         problem = (
-            f"whose images are called by their numbers in COCO, and holds image "
+            f"whose images are named by their COCO numbers, but holds image "
             f"{str(scenes.names[0])!r}"
         )
     elif not scored or not (named or len(scenes.triplet_pair) < ENOUGH):
@@ -438,8 +438,8 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
         slips = scored or named or words.name == "hoi-a"
         if fits.mean() < (GENUINE if slips else 1):
             problem = (
-                f"but of its {len(fits):,} {'best' if scored else 'annotated'} triplets only "
-                f"{int(fits.sum()):,} are HOI classes of it"
+                f"but only {int(fits.sum()):,} of its {len(fits):,} "
+                f"{'best' if scored else 'annotated'} triplets are HOI classes of this data set"
             )
     if problem:
         problem = f"{scenes.source}: is read as {words.name}, {problem}"
@@ -606,7 +606,7 @@ def open_file(
     """Open a file of any kind, with annotations that it holds in addition to predictions.
 
     Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are as in
-    :func:`open_both`, ``most`` as in :func:`diaghoi.formats.content.load`.
+    :func:`open_both`, and ``most`` is as in :func:`diaghoi.formats.content.load`.
     """
     check_reading(reading)
     with collector_off():
@@ -646,7 +646,7 @@ def check_reading(reading: Reading) -> None:
     """
     for name in reading.keys() - Reading.__annotations__.keys():
         known = close_matches(name, Reading.__annotations__)
-        raise InputError(f"`{name}`: is no parameter{known}; leave it out")
+        raise InputError(f"`{name}`: is not a parameter{known}; leave it out")
     given, format, objects = reading.get("dataset"), reading.get("format"), reading.get("objects")
     words = None if given is None else vocabulary(given)
     if objects is not None and (words is not None or objects not in VOCABULARIES):

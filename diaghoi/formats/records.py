@@ -132,7 +132,7 @@ class Images:
         return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
 
     def columns(self, keys: Sequence[str], unit: str) -> ColumnTable:
-        """Return a table whose columns are lists of each image, with one value per row.
+        """Return a table whose columns are lists in each image, with one value per row.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class RecordTable:
     rows : Rows
         Their origin.
     columns : mapping of float64 array
-        Columns whose first ``done`` rows were moved out of the lists (:func:`take`).
+        Columns whose first ``done`` rows have been moved out of the lists (:func:`take`).
     done : int
         Number of these rows.
     """
@@ -334,17 +334,18 @@ def take(
 ) -> list[RecordTable]:
     """Convert all columns of a file, freeing its images in groups.
 
-    Thus columns and the much larger lists and dicts are not in memory together. Images are kept
-    from the first one that has a bad row, or other columns than the file's first row.
+    Thus the columns and the much larger lists and dicts are never in memory together. The first
+    image that has a bad row, or other columns than the file's first row, is kept with all images
+    after it.
 
     Parameters
     ----------
     images : Images
-        The images; other than columns, only the name of the first is read.
+        The images; apart from the columns, only the name of the first image is read.
     tables : sequence of RecordTable
         All their tables.
     widths : sequence of mapping of int
-        For each table and possible column, the length of its vectors, 0 for numbers.
+        For each table and possible column, the length of its vectors; 0 if it holds numbers.
     optional : sequence of set of str
         Optional columns of each table.
     """

@@ -1,4 +1,4 @@
-"""Files that list each triplet's class, score, and eight numbers of both boxes.
+"""Read files that list each triplet's class, score, and eight numbers for both boxes.
 
 Objects, verbs and HOI classes are numbered from zero in the data set's official order; boxes are
 zero-based xyxy. The files have no separate verb scores. Boxes of an image with the same coordinates
@@ -45,7 +45,7 @@ from diaghoi.formats.records import Images, lists_of, table_of
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
-_NO_BOXES = "is not eight numbers: both boxes"
+_NO_BOXES = "is not eight numbers, four for each box"
 HICO_CLASSES = 600
 # Longer numbers are not classes, and Python rejects very long ones.
 _DIGITS = 18
@@ -125,8 +125,8 @@ class Converted(Format):
 
     As in :mod:`diaghoi.formats.hico_mat`, there is one file per object, numbered from one in COCO
     order, but ``all_boxes`` lists predictions: rows of five cells with the human box, the object
-    box, the image number, the class among the object's classes in official order, from 0, and the
-    score times 1000.
+    box, the image number, the class (its index among the object's classes in official order, from
+    0), and the score times 1000.
     """
 
     name = "hico-converted-mat"
@@ -204,7 +204,7 @@ def _scenes(
     """Sort triplets by image, then by descending score, then by class.
 
     The columns are class, image, both boxes, score, and optionally the scores of the human box,
-    object box and action. Images are numbered by their names, or by indices of these.
+    object box and action. Images are numbered as in their names, or by their index in ``names``.
     """
     order = np.lexsort((columns[0], -columns[3], columns[1]))
     hoi, image, boxes, score, *others = (column[order] for column in columns)
@@ -300,7 +300,7 @@ def _rows_by_image(content: Content) -> dict[Any, Any]:
 def _width(images: dict[Any, Any]) -> int:
     """Count the values in the first row of the first image that has rows; 0 for other content.
 
-    Rows of eleven values may also begin with something else than a class.
+    Rows of eleven values may also begin with something other than a class.
     """
     first: Any = next((rows[0] for rows in images.values() if is_list(rows) and len(rows)), None)
     if not is_list(first) or (len(first) and isinstance(first[0], str)):
@@ -337,8 +337,8 @@ class VsgNet(Format):
     """Read the results of VSGNet, SCG and no_frills: each image's rows, sorted by HOI class.
 
     A dict by image of ``human_obj_boxes_scores``, (n, 9) or wider: human box, object box, score;
-    and ``start_end_ids``, (600, 2): the first row of each class, and one past its last. The keys
-    come from no_frills' HDF5 files. A row may belong to several classes or to none.
+    and ``start_end_ids``, (600, 2): the first row of each class, and one past its last row. The
+    keys come from no_frills' HDF5 files. A row may belong to several classes or to none.
     """
 
     name = "vsgnet"
@@ -359,7 +359,7 @@ class VsgNet(Format):
             right = (bounds == np.floor(bounds)).all() and (start >= 0).all()
             fits = right and (stop >= start).all() and (stop <= len(rows)).all()
             if not fits or len(bounds) != classes:
-                problem = f"give {classes} pairs of bounds of rows, from 0 to {len(rows)}"
+                problem = f"give {classes} pairs of row bounds, from 0 to {len(rows)}"
                 raise InputError(f"{where}: {_BOUNDS}: {problem}")
             count: IntArray = (stop - start).astype(np.int64)
             total += int(count.sum())
@@ -375,7 +375,7 @@ class VsgNet(Format):
 
 
 def _matrix(where: str, record: Any, key: str, width: int, *, wider: bool = False) -> FloatArray:
-    """Return rows of ``width`` numbers, or more if rows may be wider and the first row is."""
+    """Return rows of ``width`` numbers, or wider rows if these are allowed and the first is one."""
     value = lists_of(where, record, [key])[key]
     if not len(value):
         return np.zeros((0, width))
@@ -395,8 +395,8 @@ class Idn(Format):
     A dict of lists with one entry for each of the 80 objects in COCO order: ``keys`` (n,), the
     image number of each pair; ``bboxes`` (n, 8), its human and object boxes; ``scores`` (n, k) for
     the object's k HOI classes in official order, multiplied by both box scores, which are ``hdet``
-    and ``odet`` (n,); and ``sel``, the pairs that count for each of the 600 classes, None for all.
-    The separate verb score is the score divided by the box scores.
+    and ``odet`` (n,); and ``sel``, the pairs that count for each of the 600 classes, or None if all
+    of them count. The separate verb score is the score divided by the box scores.
     """
 
     name = "idn"

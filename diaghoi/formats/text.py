@@ -1,7 +1,8 @@
 """Read text: JSON, JSON Lines, and plain data as Python prints it.
 
 Some code bases save ``json.dump(str(results), file)``: a JSON file with one string. Nothing in such
-a text is ever executed: C-level passes rewrite it as JSON, and the JSON decoder rejects the rest.
+a text is ever executed: C-level passes rewrite it as JSON, and the JSON decoder rejects everything
+else.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
 # Separator between two lists or dicts, with which all but the first begin.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
-# Maximum characters of a text that is searched for duplicate keys of an object, which adds a third
-# to the decoding time. Longer files come from programs, whose dicts have unique keys.
+# Maximum length, in characters, of texts that are searched for duplicate keys in an object. The
+# search adds a third to the decoding time. Longer files come from programs, whose dicts have unique
+# keys.
 _LOOKED_AT = 1 << 26
 
 # The escapes that Python prints.
@@ -38,16 +40,16 @@ _STRING = re.compile(f"({_QUOTED})")
 # A string with its prefix, and the ")" of np.str_(...). The first pattern is for texts without '"'
 # and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# JSON has no such character: errors keep it or are marked with it, so that the decoder rejects
+# JSON has no such character. Errors keep it or are marked with it, so that the decoder rejects
 # them.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
-# About half of the text around the number, so that offsets in the text and in JSON are close.
+# Replaces about half of the text around the number, to keep offsets in the text and in JSON close.
 _AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
 )
-# NumPy prints 1.0 as "1.", which JSON does not have.
+# NumPy prints 1.0 as "1.", which is not valid JSON.
 _POINT = re.compile(r"(?<=\d)\.(?!\d)")
 # Each word has a letter other than the "e" in numbers.
 _LETTER, _WORD = re.compile("[A-Zac-df-z_]"), re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
@@ -60,7 +62,7 @@ _INTEGER = "\udbff"
 _TOKEN = re.compile(
     r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
 )
-# An opening bracket, with the comma behind the first value of a tuple, and its closing bracket.
+# An opening bracket and its closing bracket; in tuples, with the comma after the first value.
 _PAIRS = {("[", "]"), ("{", "}"), ("(", ",)"), ("(,", ")"), ("(,", ",)")}
 
 
@@ -115,7 +117,7 @@ def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
 
 
 class _Objects:
-    """A decoder for a file, which remembers the first key that appears twice in an object."""
+    """A decoder that remembers the first key that appears twice in one object of a file."""
 
     def __init__(self, *, look: bool) -> None:
         self.notes: tuple[str, ...] = ()
@@ -156,7 +158,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
     path : pathlib.Path
         The file.
     most : int
-        Characters that are read.
+        Number of characters to read.
 
     Raises
     ------
@@ -228,7 +230,7 @@ def load_literal(text: str, file: str) -> Any:
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"{file}: text of a Python object that cannot be held ({what:.120}); write it as JSON"
+            f"{file}: text of a Python object that cannot be loaded ({what:.120}); write it as JSON"
         ) from error
 
 

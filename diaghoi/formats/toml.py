@@ -17,10 +17,10 @@ else:
     import tomli as tomllib
 
 
-# The time to parse a dotted key is quadratic in its parts; keys here have at most two.
+# The time to parse a dotted key grows with the square of its parts; keys here have at most two.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
-# A thousand models with long paths and descriptions need less; a Python parser takes seconds.
+# A thousand models with long paths and descriptions need less; parsing this much takes seconds.
 _LARGEST = 1 << 22  # bytes
 
 
@@ -43,7 +43,7 @@ def read_toml(path: Path) -> dict[str, Any]:
             "does not need, or split it"
         )
     if _DEEP.search(data):
-        raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
+        raise InputError(f"{path}: not valid TOML here (a key with too many parts)")
     try:
         content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
         return content
@@ -74,7 +74,7 @@ def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> 
 
 
 def text_of(where: str, content: Mapping[str, Any], key: str) -> str | None:
-    """Return the string under a key, or None.
+    """Return the string under a key; None if the key is missing.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Rebuild the tensors in files of ``torch.save`` as NumPy arrays.
 
 The pickle in such a file refers to storages by persistent ids. A storage is a sequence of numbers
-of one type. A tensor is a view of it with an offset and strides; since strides may be 0 or overlap,
-a few bytes can describe an array of any size. Each tensor must lie within its storage, and its full
-size counts towards the limit of the file.
+of one type. A tensor is a view of a storage with an offset and strides; since strides may be 0 or
+overlap, a few bytes can describe an array of any size. Each tensor must lie within its storage, and
+its full size counts towards the limit of the file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Storage(Inert):
 
 
 class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; the attributes of one that holds weights are omitted."""
+    """An ``OrderedDict``, without the attributes that dicts of weights have."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ def _size(limit: Limit, lengths: object) -> tuple[int, ...]:
 def _tensor(
     limit: Limit, storage: object, offset: Any, shape: Any, strides: Any, *more: Any
 ) -> Array:
-    """Rebuild a tensor; the need for a gradient and hooks do not matter for its numbers."""
+    """Rebuild a tensor; hooks and whether it needs a gradient do not affect its numbers."""
     if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
         raise UnpicklingError("a tensor has no storage, or no valid offset in one")
     # The last dict shows conjugated and negated views. Hashing tuples could take forever.
@@ -136,7 +136,7 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
         values = numbers(kind.make, key)
         if not 0 <= count <= len(values):
             raise UnpicklingError(
-                f"the storage {key!r:.40} has {len(values)} numbers, and {count} are announced"
+                f"the storage {key!r:.40} has {len(values)} numbers, but {count} are announced"
             )
         return _Storage(values[:count])
 

@@ -2,9 +2,9 @@
 
 The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action: ``action_name``,
 ``role_name`` (``agent`` first), and one entry per person in ``image_id``, ``ann_id`` and ``label``
-(1: performs it); ``role_object_id`` holds the ids for all people and the first role, then for the
-second role, and so on; 0 means no box. Ids are those of COCO, whose boxes are in an instances file;
-the split's ``.ids`` file lists the images.
+(1: performs the action); ``role_object_id`` holds the ids for all people and the first role, then
+for the second role, and so on; 0 means no box. Ids are those of COCO, whose boxes are in an
+instances file; the split's ``.ids`` file lists the images.
 
 QPIC and its descendants convert these annotations to ``test_vcoco.json``, in the layout of
 ``test_hico.json``. Verbs are 0-28: the roles of all actions in official order, and the action
@@ -57,8 +57,8 @@ LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 _ID = re.compile(r"[0-9]{1,15}")
-# The two files that belong to vcoco_test.json: option, name, and their location in the official
-# repository and the field's code bases, relative to its folder.
+# The two files that belong to vcoco_test.json: option, name, and locations in the official
+# repository and the field's code bases, relative to that file's folder.
 _COMPANIONS = (
     (
         "instances",
@@ -124,8 +124,8 @@ class VCoco(Format):
         absent = ids[~np.isin(ids, annotated)]
         if len(absent):
             raise InputError(
-                f"{split}: image {absent[0]} is not annotated in {file}, and {len(absent)} of "
-                f"{len(ids)} images are not; give the .ids file of the same split"
+                f"{split}: {len(absent)} of {len(ids)} images are not annotated in {file} (the "
+                f"first is image {absent[0]}); give the .ids file of the same split"
             )
         boxes = _coco_boxes(instances, ids)
         person = boxes.label == options.vocabulary.person
@@ -134,7 +134,7 @@ class VCoco(Format):
         if count:
             notes.append(
                 f"{file}: {'1 person has' if count == 1 else f'{count:,} people have'} no action "
-                "annotations; predicted triplets on them are ignored, predicted pairs count"
+                "annotations; predicted triplets on them are ignored, but predicted pairs count"
             )
         if left_out:
             notes.append(
@@ -348,8 +348,8 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     absent = ids[place < 0]
     if len(absent):
         raise InputError(
-            f"{file}: image {absent[0]} is not in it, and {len(absent)} of {len(ids)} images are "
-            "missing; give the COCO instances that belong to the split"
+            f"{file}: {len(absent)} of {len(ids)} images are missing (the first is image "
+            f"{absent[0]}); give the COCO instances that belong to the split"
         )
     sizes = np.stack([images.integers(key) for key in ("width", "height")], axis=1)[place]
     for row in place[(sizes <= 0).any(axis=1)].tolist():
@@ -416,7 +416,7 @@ def misfit(content: Content) -> str:
     if len(fits) < ENOUGH or fits.mean() >= GENUINE:
         return ""
     return (
-        f"of the annotated triplets {percent(float(fits.mean()))} fit v-coco: the others have "
+        f"only {percent(float(fits.mean()))} of the annotated triplets fit v-coco: the others have "
         "another verb, or an object where the action has none"
     )
 

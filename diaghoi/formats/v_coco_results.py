@@ -1,11 +1,12 @@
 """Read and write V-COCO predictions in the official layout: one dict per pair or person.
 
-``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
-score that the person performs it; for each role of an action ``<action>_<role>``, [x1, y1, x2, y2,
-score]. A role box of zeros or NaNs means no box; a NaN score means no prediction. Files are
-pickles, or JSON with ``null`` or NaN. A dict may omit actions. These get score 0 and, for roles, a
-tiny box, as from the ``CacheTemplate`` of UPT and its descendants
-(:func:`diaghoi.data.scenes.filled_in`), even if the file holds plain dicts.
+``image_id``; Each dict has ``person_box``, [x1, y1, x2, y2]; for each of the 26 actions,
+``<action>_agent``, the score that the person performs it; and for each role of an action,
+``<action>_<role>``, [x1, y1, x2, y2, score]. A role box of zeros or NaNs means no box; a NaN score
+means no prediction. Files are pickles, or JSON with ``null`` or NaN. A dict may omit actions. An
+omitted action gets score 0 and, for roles, a tiny box (:func:`diaghoi.data.scenes.filled_in`). The
+``CacheTemplate`` of UPT and its descendants fills them in likewise; here, plain dicts are filled
+in, too.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class VCocoResults(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read boxes, pairs and triplets, with images in the order of first use.
 
-        In each dict the person box comes first, followed by its distinct role boxes. A pair is a
-        distinct (person, role box or none). Boxes and pairs are in the order of first use; triplets
-        are in official class order, without those whose score is NaN.
+        In each dict the person box comes first, followed by its distinct role boxes. Each distinct
+        (person, role box or none) is a pair. Boxes and pairs are in the order of first use;
+        triplets are in official class order, without those whose score is NaN.
         """
         file, dicts = content.file, content.value
         bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)
@@ -124,7 +125,7 @@ class VCocoResults(Format):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Values(Rows):
-    """The origin of some values: for each its dict's row, and the class in its key."""
+    """The origin of some values: the row of each value's dict, and the class in its key."""
 
     row: IntArray
     verb: IntArray
@@ -250,8 +251,9 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
     scenes : Scenes
         Predictions. Every person box gets a dict; if a person has several predictions of a class,
         the second goes into a second dict, and so on. Classes without a prediction get NaN, and
-        missing role boxes get zeros; values that a ``CacheTemplate`` fills in are written. The
-        format cannot store images without boxes, box scores, pair scores, or object categories.
+        missing role boxes get zeros; values that a ``CacheTemplate`` would fill in are written
+        explicitly. The format cannot store images without boxes, box scores, pair scores, or object
+        categories.
 
     Raises
     ------

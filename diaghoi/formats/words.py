@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"
-# Characters around names in lists that became strings.
+# Characters around names in lists that were converted to strings.
 _MARKS = " \t\n'\"[]"
 _NOTHING_SEEN = re.compile(r"\[\s*\]")
 # Larger numbers are not coordinates.
 _FAR = 1e9
-# Columns of the result: image, index of the triplet in the image, category, verb, and two boxes.
+# Columns of the result: image, index of the triplet within the image, category, verb, and two
+# boxes.
 _HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
 _ANSWER, _TRIPLETS, _NAMES = range(len(UNREAD))
 
@@ -38,14 +39,14 @@ class HoiR1(Format):
     """Read the answers of HOI-R1 and other language models: words and boxes, without scores.
 
     A dict in JSON: ``gt_paths``, one ``{file_name}`` per image, usually without extension;
-    ``preds``, per image a list of ``{human, object, object class, verb class}``, or null if the
+    ``preds``, one list of ``{human, object, object class, verb class}`` per image, or null if the
     answer was not understood; ``outputs``, the original replies, which merged files lack. Boxes are
     zero-based xyxy in pixels; ``verb class`` is a list of verbs, or a string with commas. Names
     have spaces or underscores.
 
-    Since models write freely, unreadable parts of an answer are counted (:data:`UNREAD`) and not
+    Since models write freely, unreadable parts of an answer are counted (:data:`UNREAD`), not
     rejected, as in the code base. The code base also writes an empty list for a reply that is not
-    JSON. The reply distinguishes this from an image in which nothing was seen.
+    JSON. The original reply distinguishes this case from an image in which nothing was seen.
     """
 
     name = "hoi-r1"
@@ -80,7 +81,7 @@ class HoiR1(Format):
         for at, _ in _SIDES:
             corners = options.corners(table[:, at : at + 4])
             right &= np.asarray((corners[:, 2:] >= corners[:, :2]).all(axis=1))
-        # Only once for all verbs of a triplet.
+        # Count each triplet only once, whatever its number of verbs.
         turned = np.unique(table[~right, :2], axis=0)[:, 0].astype(np.int64)
         unread[:, _TRIPLETS] += np.bincount(turned, minlength=len(names))
         image, _, category, verb = table[right, :_HUMAN_AT].T.astype(np.int64)
@@ -127,7 +128,7 @@ def _values(
 
 
 def _box(box: Any) -> list[float]:
-    """Return the four numbers of a box; return nothing for any other value."""
+    """Return the four numbers of a box; empty if the value is not a box."""
     if not isinstance(box, list) or len(box) != 4:
         return []
     numbers = all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box)
@@ -135,7 +136,7 @@ def _box(box: Any) -> list[float]:
 
 
 def _saw_nothing(reply: Any) -> bool:
-    """Check whether a model answered with an empty list; without its reply this is assumed."""
+    """Check whether a model answered with an empty list; assume so if its reply is missing."""
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
 
 
@@ -159,7 +160,7 @@ _ALIASES = {
     "object_box": ("object_box",),
 }
 _OF_BOXES = (*_ALIASES["human_box"], *_ALIASES["object_box"])
-# The lists of an image with columns, and the line keys for their values.
+# The lists of an image that is stored in columns, and the line keys of their values.
 _LISTS = {
     "h_boxes": ("human_box",),
     "o_boxes": ("object_box",),
@@ -173,18 +174,18 @@ _ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
 
 
 class Words(Format):
-    """Read open-vocabulary predictions: JSON Lines with one interaction each.
+    """Read open-vocabulary predictions: JSON Lines with one interaction per line.
 
     A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
     "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
     object: the reply of a language model, ``"person sitting on a couch"``, or null if it names no
-    interaction. Either all lines with an interaction have a score, or none. Boxes are zero-based. A
-    JSON list of such objects is also read. Answers about whole images have no boxes in any line; a
-    text may then list several interactions, separated by line breaks or semicolons.
+    interaction. Either all lines with an interaction have a score, or none of them has. Boxes are
+    zero-based. A JSON list of such objects is also read. Answers about whole images have no boxes
+    in any line; a text may then list several interactions, separated by line breaks or semicolons.
 
-    Words of the data set get its numbers, and all others the numbers after these. Boxes of an image
-    with the same coordinates and category are merged. A reply without a recognised verb and object
-    is kept as a prediction of unknown words, which matches nothing.
+    Words of the data set get its numbers, and all other words get the numbers after these. Boxes of
+    an image with the same coordinates and category are merged. A reply without a recognised verb
+    and object is kept as a prediction of unknown words, which matches nothing.
 
     The script that scores detectors on CrossHOI-Bench (paper 002) reads the same content by image
     and column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
@@ -343,7 +344,7 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
 def _phrases(
     table: RecordTable, lexicon: Lexicon, vocabulary: Vocabulary
 ) -> tuple[list[str], list[str], Iterable[str]]:
-    """Return the verb and object of each line, and a note on replies without them."""
+    """Return the verb and object of each line, and a note on replies that lack them."""
     from diaghoi.language.words import known_names, read_phrase
 
     names, rows = known_names(vocabulary), table.rows

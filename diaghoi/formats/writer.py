@@ -1,4 +1,4 @@
-"""Read the batches of a training or evaluation loop, and stream them to a file."""
+"""Read the batches from a training or evaluation loop, and stream them to a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from diaghoi.formats.own import in_order, joined, part_name, write
 from diaghoi.formats.v_coco import image_number
 from diaghoi.formats.zipped import members
 
-# Arrays of boxes and individual triplets are read as lists: list column, and batch array.
+# Box and triplet arrays are read as lists: the list column, and the batch array that fills it.
 _BOXES = {"bbox": "boxes", "category_id": "labels"}
 _ANNOTATED = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
 _TRIPLETS = _ANNOTATED | {"score": "scores", "action_score": "action_scores"}
@@ -90,7 +90,7 @@ class Batches:
         Raises
         ------
         InputError
-            If a value is not a name, or was in an earlier batch.
+            If a value is not a name, or an image has already been in an earlier batch.
         """
         names = list(images)
         for name in names:
@@ -208,7 +208,7 @@ class PredictionWriter:
     Flushed batches survive the process: until the end they are kept as complete files in the folder
     ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
     :func:`diaghoi.read_predictions` reads them. At the end of the ``with`` block, or with
-    :meth:`close`, the parts are joined to one file, and the folder is removed. If the block ends
+    :meth:`close`, the parts are joined into one file, and the folder is removed. If the block ends
     with an error, the parts are kept and the file is not written. Memory holds at most ``every``
     images, or one batch.
 
@@ -298,8 +298,8 @@ class PredictionWriter:
         Raises
         ------
         InputError
-            If lengths differ, an image is repeated, or arrays cannot be used: the batch is then not
-            added. Also raised if a part cannot be written.
+            If lengths differ, an image is repeated, or an array cannot be used; the batch is then
+            not added. Also raised if a part cannot be written.
         """
         self._check_open()
         if len(images) != len(predictions):
@@ -370,7 +370,7 @@ class PredictionWriter:
             raise InputError(f"{self.path}: the writer is closed; create a new one")
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
-        """Return the columns of a batch with rows; all batches need the same columns."""
+        """Return the columns that have rows in a batch; all batches need the same columns."""
         has = {}
         for name, (table, what) in _OPTIONAL.items():
             if scenes.bounds[table][-1]:
@@ -385,7 +385,7 @@ class PredictionWriter:
 
 
 def _join(folder: Path, path: Path) -> None:
-    """Join the parts in a folder to one file, with one part of a column in memory at a time."""
+    """Join the parts in a folder into one file, with one part of a column in memory at a time."""
     parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
     # The array of each column in each part; the header comes from the first part.
@@ -405,7 +405,8 @@ def _join(folder: Path, path: Path) -> None:
                 before = [0, *accumulate(part[owner].rows() for part in parts)]
                 kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
             shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])
-            # As in numpy.savez, because the size of an entry is not known in advance.
+            # Zip64 is needed, as in numpy.savez, because the size of an entry is not known in
+            # advance.
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array_header_1_0(
                     entry, {"descr": kind.str, "fortran_order": False, "shape": shape}

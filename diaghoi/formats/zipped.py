@@ -2,7 +2,7 @@
 
 Sizes are checked before anything is read, and the restricted unpickler loads pickles. A file of
 ``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids; the
-bytes of each in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy arrays,
+bytes of each storage in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy arrays,
 whatever their device; bfloat16 becomes float32.
 """
 
@@ -64,7 +64,7 @@ def _check_unpacked(size: int, compressed: int) -> None:
 
 @contextmanager
 def _readable(where: str, advice: str = "") -> Iterator[None]:
-    """Convert any error in the block to an InputError: damaged archives raise all kinds."""
+    """Convert any error in the block to an InputError, because damaged archives raise all kinds."""
     try:
         yield
     except InputError:
@@ -83,7 +83,7 @@ def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
 
 @dataclass(frozen=True)
 class Member:
-    """An array in an ``.npz`` file that is not yet read.
+    """An array in an ``.npz`` file that has not been read yet.
 
     Parameters
     ----------

@@ -197,7 +197,7 @@ def test_convert_says_what_it_cuts(run, shared: Path) -> None:
     # The official figures take 100, so no fewer are kept.
     done = run("convert", source, "p.npz", "--read", "top=7")
     assert "19,882 triplets" in done.out
-    assert "cut to the 100 best triplets of each image, the fewest that a reader keeps" in done.err
+    assert "cut to the 100 best triplets of each image, the minimum that a reader keeps" in done.err
 
 
 def test_convert_of_pairs_alone(run, data) -> None:

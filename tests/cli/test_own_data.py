@@ -131,7 +131,7 @@ def test_combinations_that_a_known_data_set_lacks(run: Any, alone: Path) -> None
     truth = saved(alone / "gt.pkl", images)
     done = run("report", saved(alone / "found.pkl", found), "--annotations", truth)
     assert done.code == 2
-    assert "is read as hico-det, but of its 60 annotated triplets only 45" in done.err
+    assert "is read as hico-det, but only 45 of its 60 annotated triplets" in done.err
     done = run("report", alone / "found.pkl", "--annotations", truth, "--dataset", "hico-det")
     assert done.code == 0, done.err
 
@@ -148,7 +148,9 @@ def test_own_data_with_missing_objects_are_not_of_v_coco(run: Any, alone: Path) 
     for number, image in enumerate(images):
         image["file_name"] = f"COCO_val2014_{number + 1:012}.jpg"
     done = run("inspect", saved(alone / "gt.json", images))
-    assert (done.code, "33 % fit v-coco" in done.err) == (2, True), done.err
+    assert (done.code, "33 % of the annotated triplets fit v-coco" in done.err) == (2, True), (
+        done.err
+    )
 
 
 def test_as_many_verbs_as_v_coco_has_actions(run: Any, alone: Path) -> None:

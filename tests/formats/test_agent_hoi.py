@@ -131,7 +131,7 @@ def test_left_out(agent: list[dict[str, Any]], save: Save) -> None:
 REFUSED = {
     "lengths": (("Object Logits",), [0.5], r"lengths do not fit: Object Category 2, Object Log"),
     "list": (("Object Category",), 5, r"Object Category: is 5; give a list$"),
-    "scores": (("IC Logits", 0), [0.5], r"Class\[0\]: are .*; give two lists of a length$"),
+    "scores": (("IC Logits", 0), [0.5], r"Class\[0\]: are .*; give lists of equal length$"),
     "verbs": (("Interaction Class", 0), 5, r"Interaction Class\[0\]: are 5, with scores \[0.75"),
     "verb": (("Interaction Class", 0, 1), 5, r"Interaction Class\[0\]: 5 is not a word"),
     "four": (("Box", 1, "humanBox"), HUMAN, r"Box\[1\]: humanBox: is .*; give five numbers"),

@@ -143,9 +143,9 @@ def test_rows_sorted_by_class(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        (np.full((600, 2), 7), "give 600 pairs of bounds of rows, from 0 to 2"),
-        (np.tile([1, 0], (600, 1)), "give 600 pairs of bounds"),
-        (np.zeros((599, 2)), "give 600 pairs of bounds"),
+        (np.full((600, 2), 7), "give 600 pairs of row bounds, from 0 to 2"),
+        (np.tile([1, 0], (600, 1)), "give 600 pairs of row bounds"),
+        (np.zeros((599, 2)), "give 600 pairs of row bounds"),
         (None, r"start_end_ids: is None; give a list"),
     ],
 )

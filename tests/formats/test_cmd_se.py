@@ -49,7 +49,7 @@ def test_images_are_numbers_also_as_text(tmp_path: Path) -> None:
         (
             "boxes",
             {153: [[1, 2, 3, 4]] * 2, 4: []},
-            "HOI class '153': boxes[0]: [1, 2, 3, 4] is not eight numbers: both boxes",
+            "HOI class '153': boxes[0]: [1, 2, 3, 4] is not eight numbers, four for each box",
         ),
         ("keys", {153: [7, -3], 4: []}, "keys[1]: -3.0 is not a whole number from 0"),
         ("keys", {153: [7, "a"], 4: []}, "HOI class '153': keys[1]: 'a' is not a number"),
@@ -64,6 +64,6 @@ def test_bad_annotations(tmp_path: Path) -> None:
     for images, problem in (
         ({"a.jpg": [EIGHT]}, "image[0]: 'a.jpg' is not a number"),
         ({7: 5}, "image '7': boxes: is 5; give a list"),
-        ({7: [EIGHT[:7]]}, "is not eight numbers: both boxes"),
+        ({7: [EIGHT[:7]]}, "is not eight numbers, four for each box"),
     ):
         assert problem in refused(read_annotations, tmp_path / "gt.pkl", {153: images})

@@ -138,7 +138,7 @@ def test_at_least_what_the_official_figures_use(saved, dense, equal):
     scenes = read_predictions(saved(dense), top=3)
     assert scenes.top == 100
     assert scenes.notes[0].endswith(
-        "cut to the 100 best triplets of each image, the fewest that a reader keeps; the protocol "
+        "cut to the 100 best triplets of each image, the minimum that a reader keeps; the protocol "
         "cuts to 3"
     )
     assert equal(scenes, read_predictions(saved(dense)))

@@ -269,5 +269,5 @@ def test_converted_files_belong_to_their_description(describe: Describe, tmp_pat
         InputError, match="is for the data set 'zoo', not for 'farm'; give the right"
     ):
         read_predictions(path, dataset=str(renamed))
-    with pytest.raises(InputError, match=r"is for zoo \(diaghoi\), and swig-hoi is expected here"):
+    with pytest.raises(InputError, match=r"is for zoo \(diaghoi\), but swig-hoi is expected here"):
         read_predictions(path, dataset=swig_hoi())

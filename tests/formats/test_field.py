@@ -52,5 +52,5 @@ def test_scores_of_some_boxes_are_noted(folder: Path) -> None:
     predictions = diaghoi.read_predictions(path)
     assert predictions.box_score is None
     assert predictions.scored
-    note = "boxes have a score, so none counts as the score of a box"
+    note = "boxes have a score, so these scores are ignored"
     assert any(f"{path}: only " in text and note in text for text in predictions.notes)

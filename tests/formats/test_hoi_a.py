@@ -225,8 +225,8 @@ def test_what_may_be_of_either_is_refused(save: Save, run: Any) -> None:
     for truth in (annotated(CLASSES, images=3), annotated(CLASSES[3:], images=4)):
         path = save(truth, "truth.json")
         problem = (
-            f"{path}: may be for hoi-a or hico-det: both have its numbers; give --dataset hoi-a or "
-            "--dataset hico-det"
+            f"{path}: may be for hoi-a or hico-det: its numbers exist in both; give --dataset "
+            "hoi-a or --dataset hico-det"
         )
         with pytest.raises(InputError) as error:
             read_annotations(path)
@@ -256,7 +256,7 @@ def test_annotations_decide_where_predictions_do_not(save: Save, run: Any) -> No
 
 def test_files_of_two_data_sets_are_refused(save: Save) -> None:
     path = save(annotated(CLASSES), "truth.json")
-    with pytest.raises(InputError, match=r"is for hoi-a \(cdn-json\), and hico-det is expected"):
+    with pytest.raises(InputError, match=r"is for hoi-a \(cdn-json\), but hico-det is expected"):
         read_annotations(path, dataset="hico-det")
 
 

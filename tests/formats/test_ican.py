@@ -223,9 +223,9 @@ def test_refused_structure(ican: dict[int, Any], save: Save) -> None:
         read_predictions(save(ican | {"683": []}))
     ican[683][0][3] = np.zeros(222)
     with pytest.raises(
-        InputError, match=r"give 600 scores \(one per HOI class\), or 117 \(one per"
+        InputError, match=r"give 600 scores \(one per HOI class\), 117 scores \(one per"
     ):
         read_predictions(save(ican))
     ican[683][0][3] = 0
-    with pytest.raises(InputError, match=r"or 0, with the scores of VCL's branches"):
+    with pytest.raises(InputError, match=r"or 0 if the scores of VCL's branches follow"):
         read_predictions(save(ican))

@@ -151,7 +151,7 @@ def test_classes_of_lists_by_class(tmp_path: Path, origin: int) -> None:
 def test_rows_by_image_are_of_no_other_data_set(tmp_path: Path) -> None:
     rows = {"7": [[3, 0.5, *HUMAN, *THING]]}
     for reading in ({}, {"dataset": "v-coco"}):
-        with pytest.raises(InputError, match="may be for hico-det or swig-hoi: both have"):
+        with pytest.raises(InputError, match="may be for hico-det or swig-hoi: its numbers"):
             read(tmp_path, rows, **reading)
 
 

@@ -113,7 +113,7 @@ def test_pairs_of_other_images(saved, predictions, pair_file):
 
 
 def test_pairs_for_a_file_that_lists_them(saved, dense, pair_file):
-    with pytest.raises(InputError, match="lists its scored pairs itself; leave the pair file out"):
+    with pytest.raises(InputError, match="already lists scored pairs; leave out the pair file"):
         read_predictions(saved(dense), pairs=saved(pair_file, "pairs.pkl"))
 
 

@@ -177,7 +177,7 @@ def test_parts_of_other_files_are_refused(tmp_path: Path) -> None:
     other = writer.parts / "000002.npz"
     read = diaghoi.read_predictions(writer.parts).with_names(np.array(["b"]))
     for wrong, message in (
-        (replace(read, triplet_score=None), "000002.npz: the column triplet_score is missing, and"),
+        (replace(read, triplet_score=None), "000002.npz: the column triplet_score is missing, but"),
         (replace(read, box_label=read.box_label + 80), "box_label: there is no object 80"),
         (replace(read, vocabulary=v_coco()), "is for the data set 'v-coco', not for 'hico-det'"),
         (replace(read, triplet_action_score=None), "the column triplet_action_score is missing"),

@@ -327,7 +327,7 @@ def test_files_of_swig_hoi_are_for_swig_hoi(annotated: Any, predicted: Any, save
     with pytest.raises(InputError) as error:
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
-        f"{path}: is for swig-hoi (swig-hoi), and hico-det is expected here; give a file for "
+        f"{path}: is for swig-hoi (swig-hoi), but hico-det is expected here; give a file for "
         "hico-det, or the file's own `dataset`"
     )
     with pytest.raises(InputError, match=r"holds predictions \(swig-hoi\), but annotations are"):

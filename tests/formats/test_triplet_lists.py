@@ -73,7 +73,7 @@ def test_scores_of_some_boxes_are_no_box_scores(boxes, saved, predictions):
     assert scenes.box_score is None
     assert scenes.triplet_score.tolist() == [0.5, 0.9, 0.1, 0.3]
     assert (
-        f"{path}: only {len(boxes)} of 5 boxes have a score, so none counts as the score of a box"
+        f"{path}: only {len(boxes)} of 5 boxes have a score, so these scores are ignored"
     ) in scenes.notes
 
 
@@ -262,7 +262,7 @@ def test_data_set_by_file_names(saved, annotations):
         read(path, dataset="v-coco")
     annotations[0]["filename"] = "HICO_test2015_00000001.jpg"
     assert recognise(saved(annotations)).dataset == "hico-det"
-    with pytest.raises(InputError, match=r"is for hico-det \(triplet-lists\), and v-coco is expec"):
+    with pytest.raises(InputError, match=r"is for hico-det \(triplet-lists\), but v-coco is expec"):
         read(saved(annotations), dataset="v-coco")
 
 

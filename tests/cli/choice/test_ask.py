@@ -363,7 +363,7 @@ def test_boxes_beyond_their_pictures_are_noted(run: Run, model: Vision) -> None:
     far = {"human": [11, 6, 400, 50]}
     questions({name: QUESTION | {"boxes": far if name == NAMES[3] else BOX} for name in NAMES})
     done = run(*words(model))
-    assert f"1 pictures do not hold the boxes asked about: {NAMES[3]};" in done.err
+    assert f"1 pictures are too small for the boxes asked about: {NAMES[3]};" in done.err
     assert len(lines()) == COUNT
 
 

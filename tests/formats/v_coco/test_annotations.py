@@ -36,7 +36,7 @@ def test_everything(tmp_path, capsys):
     assert scenes.triplet_score is None
     assert scenes.notes == (
         f"{path}: 1 person has no action annotations; predicted triplets on them are ignored, "
-        "predicted pairs count",
+        "but predicted pairs count",
     )
     assert capsys.readouterr() == ("", "")
     found = recognise(path)
@@ -109,7 +109,7 @@ def test_data_set_is_the_one_given(tmp_path):
     with pytest.raises(InputError) as error:
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
-        f"{path}: is for v-coco (v-coco), and hico-det is expected here; give a file for hico-det, "
+        f"{path}: is for v-coco (v-coco), but hico-det is expected here; give a file for hico-det, "
         "or the file's own `dataset`"
     )
 
@@ -195,7 +195,7 @@ BAD_INSTANCES = {
     ),
     "image missing": (
         lambda c: c["images"].pop(1),
-        "image 5 is not in it, and 1 of 2 images are missing; give the COCO instances that belong",
+        "1 of 2 images are missing (the first is image 5); give the COCO instances that belong",
     ),
     "size": (
         lambda c: c["images"][0].update(width=None),
@@ -236,8 +236,8 @@ def test_bad_instances(case, tmp_path):
         ([], "no image ids in it; give the .ids file of the split, one id per line"),
         (["7.jpg"], "'7.jpg' is not an image id; give the .ids file"),
         ([7, 5, "05"], "image 5 is listed twice; list every image once"),
-        ([7, 9], "image 9 is not annotated in "),
-        ([8, 9, 7], "2 of 3 images are not; give the .ids file of the same split"),
+        ([7, 9], "1 of 2 images are not annotated in "),
+        ([8, 9, 7], "first is image 8); give the .ids file of the same split"),
     ],
 )
 def test_bad_ids(ids, expected, tmp_path):

@@ -160,7 +160,7 @@ def test_bad_input(case, saved):
 
 def test_data_sets_differ_in_width(saved):
     with pytest.raises(
-        InputError, match=r"is for v-coco \(dense-arrays\), and hico-det is expecte"
+        InputError, match=r"is for v-coco \(dense-arrays\), but hico-det is expecte"
     ):
         read_predictions(saved(arrays(25, [])), dataset="hico-det")
     assert recognise(saved(arrays(24, []))).dataset == "hico-det"

@@ -44,7 +44,7 @@ def test_recognised(saved, pair_rows):
     assert scenes.names.tolist() == ["7", "9"]
     assert scenes.pair_score is None
     assert scenes.box_label.tolist() == [0, -1, -1, 0, -1]
-    with pytest.raises(InputError, match=r"is for v-coco \(pair-lists\), and hico-det is expected"):
+    with pytest.raises(InputError, match=r"is for v-coco \(pair-lists\), but hico-det is expected"):
         read(saved(pair_rows), dataset="hico-det")
 
 
@@ -173,6 +173,6 @@ def test_classes_that_name_no_object_are_refused(tmp_path):
     path.write_text(json.dumps([image | {"hoi_class": [3], "hoi_score": [0.5]}]))
     with pytest.raises(InputError) as refusal:
         read_predictions(path, dataset="v-coco")
-    assert "holds HOI classes instead of objects, but those of v-coco do not say" in str(
+    assert "holds HOI classes instead of objects, but those of v-coco do not determine" in str(
         refusal.value
     )

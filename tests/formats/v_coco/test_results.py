@@ -188,7 +188,7 @@ def test_empty_files_hold_no_predictions(saved):
 def test_data_set(saved):
     path = saved([vcoco.result()])
     assert read_predictions(path, dataset="v-coco").vocabulary is v_coco()
-    with pytest.raises(InputError, match=r"is for v-coco \(v-coco-results\), and hico-det is exp"):
+    with pytest.raises(InputError, match=r"is for v-coco \(v-coco-results\), but hico-det is exp"):
         read_predictions(path, dataset="hico-det")
     with pytest.raises(InputError, match=r"holds predictions \(v-coco-results\), but annotations"):
         read_annotations(path)

@@ -163,7 +163,7 @@ def test_the_figures_are_those_of_qpics_evaluator(tmp_path: Path) -> None:
 def test_files_without_categories_are_refused(tmp_path: Path) -> None:
     row = {"image_id": 7, "person_box": PERSON, "hold_agent": 0.5, "hold_obj": [*BIKE, 0.5]}
     (tmp_path / "official.pkl").write_bytes(pickle.dumps([row]))
-    with pytest.raises(InputError, match=r"is for v-coco .v-coco-results., and v-coco-thesis is"):
+    with pytest.raises(InputError, match=r"is for v-coco .v-coco-results., but v-coco-thesis is"):
         read_predictions(tmp_path / "official.pkl", dataset="v-coco-thesis")
 
 
