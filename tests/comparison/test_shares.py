@@ -141,6 +141,14 @@ def test_the_order_of_images_does_not_matter() -> None:
         assert mine.interval == pytest.approx(theirs.interval, abs=1e-12)
 
 
+def test_shares_are_those_of_annotated_classes() -> None:
+    truth, one, other = simulated(6, 5)
+    found = compared(truth, one, other)
+    annotated = np.unique(truth.triplet_class).tolist()
+    names = {truth.vocabulary.class_name(hoi) for hoi in annotated}
+    assert {each.name for each in found.of["class"]} <= names
+
+
 @pytest.mark.slow
 def test_detectors_that_differ_by_noise_alone_show_nothing() -> None:
     # At 5 % together, more than 3 of 14 pairs show something with a probability below 1 %.

@@ -40,6 +40,26 @@ def test_both_scenarios_and_point_stand_in_every_result() -> None:
     assert result["oracles"]["action"]["delta_map"].keys() == {"full"}
 
 
+@pytest.mark.parametrize("scenario", ["v-coco-s1", "v-coco-s2"])
+def test_a_pair_with_the_first_box_as_object_has_an_object(scenario: str) -> None:
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [-1]}, "ignored": False}
+    truth = v_coco.annotations([{"people": [person], "things": []}])
+    held = {"hold obj": ((30, 0, 39, 9), 0.9)}
+    found = v_coco.predictions([[{"box": (0, 0, 9, 9), "scores": held}]])
+    turned = replace(
+        found,
+        box_xyxy=found.box_xyxy[::-1],
+        box_label=found.box_label[::-1],
+        pair_human=np.array([1]),
+        pair_object=np.array([0]),
+    )
+    actions, same = (
+        diagnose_images(truth, each, protocol(scenario)).to_dict()["actions"]
+        for each in (found, turned)
+    )
+    assert same == actions
+
+
 def test_each_scenario_has_bounds_of_its_own_where_there_are_no_scores() -> None:
     person = {"box": (0, 0, 9, 9), "doing": {"hold": [-1], "point": [0]}, "ignored": False}
     truth = v_coco.annotations([{"people": [person], "things": [(20, 0, 29, 9)]}])

@@ -367,6 +367,8 @@ def test_boxes_of_one_thing_are_recognised():
     near, also_near, far = [12, 9, 113, 208], [14, 12, 116, 206], [80, 10, 180, 210]
     boxes = [PERSON, near, far, near, also_near]
     np.testing.assert_array_equal(instances(scene(boxes, [0, 0, 0, 1, 0])), [0, 0, 2, 3, 0])
+    # Annotated boxes include their last pixels: 10 x 6 of 10 x 10 are an IoU of 0.6.
+    np.testing.assert_array_equal(instances(scene([[0, 0, 9, 9], [0, 0, 9, 5]], [0, 0])), [0, 0])
 
 
 @pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS.keys())
