@@ -88,7 +88,7 @@ class Accumulator:
         predictions : sequence of mapping
             One dict of arrays or tensors per image: ``boxes`` (B, 4) xyxy in pixels from zero,
             ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``), and either
-            ``verb_scores`` (P, verbs), triplet scores of every pair (optionally with
+            ``verb_scores`` (P, verbs), triplet scores for every pair (optionally with
             ``action_scores``), or for individual triplets ``verbs`` (T,), ``scores`` (T,) and
             optionally ``action_scores`` (T,).
         annotations : sequence of mapping

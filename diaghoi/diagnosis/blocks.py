@@ -342,7 +342,7 @@ class Block:
         return marked(of_triplets, len(self.predictions.pair_human))
 
     def _localised_by(self, pairs: BoolArray) -> BoolArray:
-        """Return a mask of the annotated triplets whose pair some predicted pair localises."""
+        """Return a mask of the annotated triplets whose pair is localised by a predicted pair."""
         hits = self.matched.hits
         localised = marked(hits.annotated[pairs[hits.predicted]], len(self.annotations.pair_human))
         return np.asarray(localised[self.annotations.triplet_pair])

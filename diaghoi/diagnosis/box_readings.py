@@ -59,7 +59,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
 
     The search tries other orders and meanings of the four numbers, mirrored images, the previous
     and the next image, a separate scale for each image, and other sizes around the box centres.
-    Categories are passed over.
+    Categories are ignored.
 
     Parameters
     ----------
