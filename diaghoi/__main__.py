@@ -6,12 +6,11 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; until it is imported, an interrupt ends the process silently.
+    """Run the command line; before and after it, an interrupt ends the process silently.
 
     A memory limit that already the imports exceed becomes one line and exit code 2.
     """
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Imports make no garbage, but searching them for it takes a tenth of their time.
     gc.disable()
@@ -26,7 +25,6 @@ def main() -> None:
         sys.exit(2)
     gc.freeze()
     gc.enable()
-    signal.signal(signal.SIGINT, usual)
     run()
 
 

@@ -6,12 +6,13 @@ import codecs
 import errno
 import io
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import Any
 
 from diaghoi.cli.commands import app
-from diaghoi.cli.stopping import WORDS, stoppable
+from diaghoi.cli.stopping import WORDS, run_stoppable
 from diaghoi.data.memory import keep_freed_memory
 from diaghoi.exceptions import NO_MEMORY, InputError, out_of_memory, speaking_of_options
 from diaghoi.formats.base import OwnDataError
@@ -38,11 +39,11 @@ def main() -> None:
     if not os.environ.get("COLUMNS", "").strip("0"):
         os.environ.pop("COLUMNS", None)
     keep_freed_memory()
-    code, message, draft = 0, "", ""
-    with speaking_of_options(), stoppable() as stopped:
-        code, message, draft = _run()
-    if stopped:
-        code, message, draft = 128 + stopped[0], f"{WORDS[stopped[0]]}; nothing is half-written", ""
+    with speaking_of_options():
+        done = run_stoppable(_run)
+    if isinstance(done, signal.Signals):
+        done = 128 + done, f"{WORDS[done]}; nothing is half-written", ""
+    code, message, draft = done
     if message:
         print(f"diaghoi: {' '.join(message.split())}", file=sys.stderr)
     if draft:

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
+Result = TypeVar("Result")
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
@@ -20,18 +22,17 @@ class Stopped(KeyboardInterrupt):
     """
 
 
-@contextmanager
-def stoppable() -> Iterator[list[signal.Signals]]:
-    """Turn SIGINT and SIGTERM into :class:`Stopped` while the block runs.
+def run_stoppable(run: Callable[[], Result]) -> Result | signal.Signals:
+    """Run a function that SIGINT and SIGTERM interrupt with :class:`Stopped`.
 
     Unfinished files are then removed on exit, which the default action of SIGTERM would not do. A
-    second signal ends the process at once. Any exception that leaves the block after a signal is a
+    second signal ends the process at once. Any exception of the function after a signal is a
     consequence of it, and is suppressed.
 
-    Yields
-    ------
-    list of signal.Signals
-        Initially empty; the signal is appended when it arrives.
+    Returns
+    -------
+    result or signal.Signals
+        Result of the function, or the signal that interrupted it.
     """
     came: list[signal.Signals] = []
 
@@ -44,14 +45,15 @@ def stoppable() -> Iterator[list[signal.Signals]]:
         raise Stopped
 
     if threading.current_thread() is not threading.main_thread():
-        yield came  # signals reach only the main thread
-        return
-    with _handled_by(stop):
-        try:
-            yield came
-        except BaseException:
-            if not came:
-                raise
+        return run()  # signals reach only the main thread
+    try:
+        # The signal may also arrive while the handlers are being installed or removed.
+        with _handled_by(stop):
+            result = run()
+    except BaseException:
+        if not came:
+            raise
+    return came[0] if came else result
 
 
 def wait_for_signal() -> None:
@@ -69,9 +71,9 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
     """Handle the signals during the block, except those that are ignored, as under nohup."""
     before = {each: signal.getsignal(each) for each in WORDS}
     heeded = [each for each, usual in before.items() if usual is not signal.SIG_IGN]
-    for each in heeded:
-        signal.signal(each, handler)
     try:
+        for each in heeded:
+            signal.signal(each, handler)
         yield
     finally:
         for each in heeded:

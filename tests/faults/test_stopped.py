@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.faults import (
@@ -25,7 +26,7 @@ from support.faults import (
     when_written,
 )
 
-from diaghoi.cli.stopping import stoppable
+from diaghoi.cli.stopping import run_stoppable
 
 pytestmark = pytest.mark.slow
 
@@ -90,32 +91,69 @@ def test_the_exit_code_tells_the_signal(number: signal.Signals, job: Callable[[s
 def test_a_job_in_the_background_does_not_heed_ctrl_c() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with stoppable():
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        heeded = run_stoppable(lambda: [signal.getsignal(each) for each in SIGNALS])
+        assert isinstance(heeded, list)
+        assert heeded[0] is signal.SIG_IGN
+        assert heeded[1] is not signal.SIG_DFL
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def test_whatever_a_library_makes_of_a_stop_goes_no_further() -> None:
-    with stoppable() as stopped:
+    def library() -> None:
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
             raise RuntimeError("Error calling __set_name__") from None
-    assert stopped == [signal.SIGINT]
-    with pytest.raises(RuntimeError, match="own fault"), stoppable():
+
+    def at_fault() -> None:
         raise RuntimeError("own fault")
+
+    assert run_stoppable(library) is signal.SIGINT
+    with pytest.raises(RuntimeError, match="own fault"):
+        run_stoppable(at_fault)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("restoring", [False, True])
+def test_signals_while_handlers_are_installed_or_removed(
+    number: signal.Signals, restoring: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = signal.signal
+    arrived: list[signal.Signals] = []
+
+    def disturbed(changed: signal.Signals, handler: Any) -> Any:
+        wanted = changed == number and not arrived and (handler in before) == restoring
+        arrived.extend([number] if wanted else [])
+        if wanted and restoring:
+            signal.raise_signal(number)
+        usual = change(changed, handler)
+        if wanted and not restoring:
+            signal.raise_signal(number)
+        return usual
+
+    before = [signal.getsignal(each) for each in SIGNALS]
+    monkeypatch.setattr(signal, "signal", disturbed)
+    try:
+        assert run_stoppable(lambda: "done") is number
+    finally:
+        for each, usual in zip(SIGNALS, before, strict=True):
+            change(each, usual)
 
 
 def test_the_second_signal_ends_it_at_once() -> None:
-    with stoppable():
+    def once() -> list[object]:
         try:
             signal.raise_signal(signal.SIGTERM)
         except KeyboardInterrupt:
-            for number in SIGNALS:
-                assert signal.getsignal(number) is signal.SIG_DFL
+            found.extend(signal.getsignal(number) for number in SIGNALS)
+            raise
+        return []
+
+    found: list[object] = []
+    assert run_stoppable(once) is signal.SIGTERM
+    assert found == [signal.SIG_DFL, signal.SIG_DFL]
 
 
 def test_what_is_dropped_on_the_way_out_does_not_complain(capsys) -> None:
@@ -123,9 +161,8 @@ def test_what_is_dropped_on_the_way_out_does_not_complain(capsys) -> None:
         def __del__(self) -> None:
             raise ValueError("Can't close the ZIP file while there is an open writing handle on it")
 
-    with stoppable():
-        kept = [Archive()]
-        signal.raise_signal(signal.SIGINT)
+    kept = [Archive()]
+    assert run_stoppable(lambda: signal.raise_signal(signal.SIGINT)) is signal.SIGINT
     kept.clear()
     assert capsys.readouterr().err == ""
 
@@ -135,8 +172,7 @@ def test_threads_leave_signals_alone() -> None:
     found: list[object] = []
 
     def work() -> None:
-        with stoppable():
-            found.append(signal.getsignal(signal.SIGTERM))
+        found.append(run_stoppable(lambda: signal.getsignal(signal.SIGTERM)))
 
     thread = threading.Thread(target=work)
     thread.start()
