@@ -89,6 +89,14 @@ def test_sizes_of_images_change_nothing(truth: Path) -> None:
         assert not any("fractions" in note for note in found.notes)
 
 
+def test_frequent_words_are_listed_first(evaluate) -> None:
+    answers = [{"image": "a.jpg", "verb": verb, "object": "train"} for verb in ("grab", "rinse")]
+    again = {"image": "b.jpg", "verb": "rinse", "object": "train"}
+    result, _ = evaluate(*answers, again, more=("--detail",))
+    words = result["similarity"]["verbs"]["free_words"]
+    assert [(word["word"], word["predictions"]) for word in words] == [("rinse", 2), ("grab", 1)]
+
+
 def test_words_and_the_sense_chosen_for_each(evaluate) -> None:
     result, done = evaluate(
         {"image": "a.jpg", "verb": "grab", "object": "motorbike"},

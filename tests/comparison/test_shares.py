@@ -12,7 +12,7 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import InputError, diagnose, simulate
 from diaghoi.comparison.explained import explained
-from diaghoi.comparison.shares import IMAGES, KINDS, LEAST, Shares, shares
+from diaghoi.comparison.shares import IMAGES, KINDS, LEAST, Shares, sampled_shares, shares
 from diaghoi.data.scenes import Scenes
 from diaghoi.statistics.significance import step_down
 
@@ -207,3 +207,9 @@ def test_the_json_lists_the_images_that_decide_most() -> None:
     found = compared(truth, one, other)
     assert len(found.images) > IMAGES
     assert len(found.to_dict()["images"]) == IMAGES
+
+
+def test_shares_of_one_detector_need_resamples() -> None:
+    truth, found, _ = simulated(5, 0)
+    with pytest.raises(InputError, match="resamples"):
+        sampled_shares(diagnose(truth, found), resamples=0)

@@ -101,6 +101,12 @@ def test_fractions_become_pixels_of_their_own_image() -> None:
     assert any("boxes are fractions of the image" in note for note in diagnosis.notes)
 
 
+def test_a_single_box_may_be_a_fraction() -> None:
+    alone = scenes([image("a.jpg", [(PERSON, (0.5, 0.5, 1.0, 1.0))], [])], scored=True)
+    _, joined, _ = join(TRUTH, alone)
+    assert joined.box_xyxy.tolist() == [[WIDE[0] / 2, WIDE[1] / 2, *WIDE]]
+
+
 @pytest.mark.parametrize(
     ("truth", "predictions"),
     [

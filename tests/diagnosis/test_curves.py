@@ -48,6 +48,13 @@ def eleven_points(curve: Curve) -> float:
     return float(sum(heights)) / 11
 
 
+def test_a_thinned_curve_keeps_both_ends() -> None:
+    whole = curve("+-" * 20, 20)
+    thin = whole.thinned(5)
+    assert thin.recall.tolist() == pytest.approx(np.linspace(1 / 20, 1, 5).tolist())
+    assert (thin.precision[0], thin.precision[-1]) == (whole.precision[0], whole.precision[-1])
+
+
 @pytest.fixture(scope="module")
 def diagnosis() -> Diagnosis:
     truth = simulate.annotations(40, np.random.default_rng(0))

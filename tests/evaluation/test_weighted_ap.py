@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import problems
@@ -160,3 +161,19 @@ def test_nothing_to_add_up_gives_no_sums() -> None:
     weights = np.ones((3, 2), dtype=np.int32)
     assert ImageCounts.of(none, none, (0, 3)).under(weights).shape == (0, 2)
     assert ImageCounts.of(none, none, (4, 0)).under(weights[:0]).tolist() == [[0, 0]] * 4
+
+
+def test_weights_may_sum_to_more_than_32_bits() -> None:
+    evaluated = Evaluated(
+        np.array([0, 0, 0]),
+        np.array([True, False, True]),
+        np.array([0, 1, 2]),
+        np.array([0, 0]),
+        np.array([0, 2]),
+    )
+    ranking = WeightedRanking.of(evaluated, 1, 3)
+    light, heavy = (
+        ranking.scores(np.full((3, 1), weight, dtype=np.int32), AREA.levels)
+        for weight in (1, 2**30)
+    )
+    assert heavy.average_precision == pytest.approx(light.average_precision)

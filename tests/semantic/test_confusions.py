@@ -85,3 +85,20 @@ def test_report_semantic_evaluation_and_figure_have_the_same_confusions(simulate
     )
     assert [tuple(cost)[:2] for cost in drawn] == [each[:2] for each in here[: len(drawn)]]
     assert [cost.delta for cost in drawn] == [100 * each[3] for each in here[: len(drawn)]]
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_predictions_on_people_without_annotated_actions_do_not_count(ignored: bool) -> None:
+    people = [
+        {"box": ANN, "doing": {"hold": [0]}, "ignored": False},
+        {"box": (0, 40, 9, 49), "doing": {}, "ignored": ignored},
+    ]
+    truth = v_coco.annotations([{"people": people, "things": [CUP]}])
+    rows = [
+        {"box": each["box"], "scores": {"hold obj": (CUP, score)}}
+        for each, score in zip(people, (0.5, 0.9), strict=True)
+    ]
+    tables = identity(truth.vocabulary.verbs), identity(truth.vocabulary.objects)
+    found = evaluate(truth, v_coco.predictions([rows]), *tables)
+    assert len(found.predicted.rows) == 2 - ignored
+    assert found.soft_map == (1 if ignored else 0.5)

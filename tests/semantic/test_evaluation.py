@@ -492,6 +492,22 @@ def test_the_integrator_of_soft_map_is_a_choice(integrator, expected, named):
     assert named in found.to_dict()["measure"]["signature"]
 
 
+def test_levels_beyond_the_highest_recall_have_no_precision():
+    boxes = [*TRUTH, (PERSON, (100, 100, 119, 119))]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE), (2, 1, RIDE)])], scored=False)
+    found = scenes([image("a.jpg", boxes, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    measure = Measure(integrator="11-point")
+    result = evaluate(truth, found, VERBS, OBJECTS, measure=measure)
+    assert result.soft_map == pytest.approx(6 / 11)  # recall 0.5
+
+
+def test_people_as_the_only_objects_are_compared():
+    people = [(PERSON, (0, 0, 9, 9)), (PERSON, (20, 0, 29, 9))]
+    truth = scenes([image("a.jpg", people, [(0, 1, HUG)])], scored=False)
+    found = scenes([image("a.jpg", people, [(0, 1, HUG, 0.9, 0.9)])], scored=True)
+    assert evaluate(truth, found, VERBS, OBJECTS).compares_objects
+
+
 def test_combinations_that_are_no_class_take_part():
     truth = scenes([image("a.jpg", TRUTH, [(0, 1, EAT)])], scored=False)
     found = scenes([image("a.jpg", TRUTH, [(0, 1, EAT, 0.9, 0.9)])], scored=True)

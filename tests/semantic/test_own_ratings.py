@@ -122,15 +122,19 @@ def test_a_synonym_has_the_rating_and_other_words_less() -> None:
         (1, "cat", "poodle", 0.9 * 2 / 3),  # by the rating of cat and dog
         (1, "cup", "teapot", 0.243),
         (1, "bird", "poodle", 0.3188646),
+        (1, "snowboard", "snowboarding", 0),  # its definition names one only at the end
         (0, "wash", "rinse", 0.75),
         (0, "clean", "scrub", 0.6),  # the definition of one names the other
+        (0, "cut", "manicure", 0.75),  # a kind of a broad one that is rated itself
         (0, "hold", "scrub", 0),  # which are both kinds of "touch", a broad one
     ],
 )
 def test_other_words_share_in_the_ratings(
     kind: int, rated: str, word: str, expected: float
 ) -> None:
-    tables = open_words(["rinse", "scrub"], ["poodle", "stallion", "teapot"])
+    tables = open_words(
+        ["manicure", "rinse", "scrub"], ["poodle", "snowboarding", "stallion", "teapot"]
+    )
     assert similarity(tables[kind].similarity, rated, word) == pytest.approx(expected)
 
 

@@ -126,3 +126,12 @@ def test_what_has_no_best_point(drawn) -> None:
     answers = replace(found, unread=np.zeros((len(found), 3), dtype=np.int64))
     with pytest.raises(InputError, match="gives no scores, so there is no threshold"):
         diagnose(truth, answers).operating_points()
+
+
+def test_a_hundred_quantiles_of_the_scores_are_thresholds() -> None:
+    boxes = [(BICYCLE, (0.0, 0.0, 9.0, 9.0 + row)) for row in range(1000)]
+    truth = scenes([image("a.jpg", [MAN, BIKE], [(0, 1, HOLD)])], scored=False)
+    triplets = [(0, 2 + row, HOLD, (1 + row) / 1000) for row in range(1000)]
+    found = scenes([image("a.jpg", [MAN, BIKE, *boxes], triplets)], scored=True)
+    thresholds = operating_points(diagnose(truth, found)).to_dict()["curve"]["threshold"]
+    assert thresholds == pytest.approx([*np.linspace(1, 0.01, 100), 0.001], abs=0.0011)

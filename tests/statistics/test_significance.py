@@ -15,6 +15,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.listing import Answers
 from diaghoi.statistics.significance import (
     Difference,
+    ResampledAlone,
     compare_each,
     compare_pair,
     corrected,
@@ -280,6 +281,15 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
         assert set(np.unique(first)) == {0, 1}
         assert (first[:5] + first[5:] == 1).all()
         assert (first + second == 1).all()
+
+
+def test_deviations_of_a_difference_are_stretched_by_its_own_jackknife() -> None:
+    numbers = {"whole": 0.5, "drawn": [0.4, 0.6], "left_out": [0.1, 0.9]}
+    one = ResampledAlone(2, 2, 0, *({"all": np.atleast_1d(each)} for each in numbers.values()))
+    other = one._replace(drawn={"all": np.array([0.5, 0.9])})
+    away, _ = sample_pair(one, other, lambda weights: {"all": weights.mean(axis=0)}, ["all"])["all"]
+    # Without a group, both change alike: the difference, 0.1 and 0.3, is not stretched.
+    assert away.tolist() == pytest.approx([-0.1, 0.1])
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,22 @@ def test_the_search_follows_its_definition(seed: int, detectors: int) -> None:
         assert mine.p == pytest.approx(plain["p"], abs=0.01)
 
 
+def test_the_order_of_two_detectors_changes_only_the_sign() -> None:
+    rng = np.random.default_rng([7, 13])
+    truth = simulate.annotations(IMAGES, rng)
+    night = rng.random(IMAGES) < 0.2
+    tags = dict(zip(truth.names.tolist(), night.tolist(), strict=True))
+    cuts, _ = tag_slices(truth.names, {"night": tags})
+    one = diagnose(truth, detected(truth, rng), label="A")
+    other = diagnose(truth, shifted(detected(truth, rng), night), label="B")
+    (there,), (back,) = (
+        searched(truth, pair, cuts).findings for pair in ([one, other], [other, one])
+    )
+    assert back.difference == pytest.approx(-there.difference)
+    low, high = there.interval
+    assert back.interval == pytest.approx((-high, -low))
+
+
 # Planted slices.
 
 
