@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support import v_coco
@@ -102,3 +104,5 @@ def test_predictions_on_people_without_annotated_actions_do_not_count(ignored: b
     found = evaluate(truth, v_coco.predictions([rows]), *tables)
     assert len(found.predicted.rows) == 2 - ignored
     assert found.soft_map == (1 if ignored else 0.5)
+    unscored = replace(v_coco.predictions([rows]), triplet_score=None, triplet_action_score=None)
+    assert len(evaluate(truth, unscored, *tables).predicted.rows) == 2 - ignored
