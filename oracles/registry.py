@@ -26,7 +26,7 @@ ORACLES: dict[str, Oracle] = {
     )
 }
 
-# Errors are disjoint; false positives and false negatives are sums over them.
+# Errors are disjoint; false positives and false negatives are totals over several errors.
 TOTALS = ("false_positive", "false_negative")
 ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
 

@@ -20,14 +20,14 @@ def typical_cases(
     hoi: int | None = None,
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose one case of each error: the first one of the class with the most such errors.
+    """Choose one case of each error: the first case of the class with the most such errors.
 
-    If a class is named, the case is the first of that class.
+    If a class is given, the case is the first of that class.
 
     Parameters
     ----------
     diagnosis, annotations, predictions, hoi, images
-        As for :func:`diaghoi.cases.cases.worst_cases`, which also defines the order of the cases of
+        As for :func:`diaghoi.cases.cases.worst_cases`, which also defines the order of the cases in
         a class.
     errors : sequence of str
         Labels of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.

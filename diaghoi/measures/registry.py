@@ -201,11 +201,11 @@ _REGISTERED = (
 )
 
 MEASURES: dict[str, Measure] = {measure.path: measure for measure in _REGISTERED}
-"""All numbers except ΔmAP, by path; others may be registered."""
+"""All numbers except ΔmAP, by path; users may register others."""
 
 
 def cost(name: str) -> Measure:
-    """Describe ΔmAP of an error by the name of its oracle, which users may have registered."""
+    """Describe the ΔmAP of an error, given the name of its oracle, which may be a user's own."""
     title = error_title(name)
     return Measure(
         path=f"oracles.{name}.delta_map.{{}}",
