@@ -16,7 +16,7 @@ def to_json(result: Mapping[str, Any]) -> str:
     Parameters
     ----------
     result : mapping
-        Fractions are numbers, and undefined values are None (``null``).
+        What to convert. Undefined values are None, which becomes ``null``.
 
     Raises
     ------
