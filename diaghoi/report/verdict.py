@@ -226,7 +226,7 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
 
 
 def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float], str, str]:
-    """Return the cost of each error, by the published rule and on found pairs, and the costliest."""
+    """Return the costs by the published rule and on found pairs, and the worst error of each."""
     published = _gains(result["oracles"])
     found = _gains(result["oracles"] | result["localised"])
     first, worst = (max(each, key=each.__getitem__, default="") for each in (published, found))

@@ -635,7 +635,7 @@ def test_kinds_need_similarities_of_these_predictions() -> None:
     known = similar([0.1], ["wrong"], [0])
     with pytest.raises(InputError, match="kinds near: only the errors action and object_box"):
         cases(WRONG_VERBS[:1], "action", kinds=("near",))
-    with pytest.raises(InputError, match="action and object_box; give one of these"):
+    with pytest.raises(InputError, match="have a kind; give one of these"):
         cases(WRONG_VERBS[:1], "duplicate", similarities=known, kinds=("near",))
     with pytest.raises(InputError, match="are of 1 predicted triplets, and there are 2: give"):
         cases(WRONG_VERBS, "action", similarities=known)

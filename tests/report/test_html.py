@@ -226,7 +226,7 @@ def test_a_sum_of_diagnoses_has_no_cases(tmp_path: Path) -> None:
 
 
 def test_scenes_of_another_diagnosis_are_refused(tmp_path: Path, simulated: Detector) -> None:
-    with pytest.raises(InputError, match="not that of these annotations"):
+    with pytest.raises(InputError, match="does not belong to these annotations"):
         write_html(tmp_path / "r.html", simulated[0], small()[1])
     assert list(tmp_path.iterdir()) == []
 
@@ -282,7 +282,7 @@ def test_a_saved_result_that_is_not_whole_is_refused(simulated: Detector, tmp_pa
     found = compare(result)
     for key in ("negatives", "official", "actions"):
         broken = {name: value for name, value in result.items() if name != key}
-        with pytest.raises(InputError, match=r"'my model': is not a whole report .*write it again"):
+        with pytest.raises(InputError, match=r"'my model': is not a complete report .*write it again"):
             write_comparison_html(tmp_path / "c.html", found, [PageModel(result=broken)])
     assert list(tmp_path.iterdir()) == []
 
