@@ -222,7 +222,7 @@ def test_a_sum_of_diagnoses_has_no_cases(tmp_path: Path) -> None:
     write_html(tmp_path / "r.html", total)
     page = read(tmp_path / "r.html")
     assert page.data()["cases"] is None
-    assert "Cases are drawn where" in page.text
+    assert "Cases are drawn only if" in page.text
 
 
 def test_scenes_of_another_diagnosis_are_refused(tmp_path: Path, simulated: Detector) -> None:
@@ -282,7 +282,9 @@ def test_a_saved_result_that_is_not_whole_is_refused(simulated: Detector, tmp_pa
     found = compare(result)
     for key in ("negatives", "official", "actions"):
         broken = {name: value for name, value in result.items() if name != key}
-        with pytest.raises(InputError, match=r"'my model': is not a complete report .*write it again"):
+        with pytest.raises(
+            InputError, match=r"'my model': is not a complete report .*write it again"
+        ):
             write_comparison_html(tmp_path / "c.html", found, [PageModel(result=broken)])
     assert list(tmp_path.iterdir()) == []
 
