@@ -82,7 +82,7 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 
 ON_FOUND_PAIRS = "on found pairs"
-"""The name of this rule in all outputs."""
+"""Name of this rule in all output."""
 LOST_PAIR = "a triplet whose pair no prediction finds is missed, not a wrong action"
 OWN_ATTEMPT = "a wrong prediction can stand only for a triplet of its own object"
 OWN_OBJECT = "a wrong action with a person's own object is an action error"

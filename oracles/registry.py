@@ -40,7 +40,7 @@ ERROR_WORDS = {
     "duplicate": "Duplicates",
     "missed_gt": "Missed triplets",
 }
-"""The errors in the plural, for sentences."""
+"""Names of the errors in the plural, for use in sentences."""
 
 
 def error_title(name: str) -> str:

@@ -110,7 +110,7 @@ def worst_cases(
     kinds: Sequence[str] = (),
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose the cases of an error to look at first.
+    """Choose which cases of an error to look at first.
 
     The worst predictions are those with the highest scores: they rank above true positives and so
     cost most. Missed triplets have no score. They are ordered by the AP of their class, highest
@@ -133,7 +133,7 @@ def worst_cases(
     similarities : Similarities, optional
         Similarities of these predictions, to add to the cases of action and object errors.
     kinds : sequence of str
-        Restrict errors to these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
+        Restrict cases to these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
     images : sequence of str
         Restrict cases to these images; empty for all.
 
@@ -200,7 +200,7 @@ def cases_at(
     *,
     similarities: Similarities | None = None,
 ) -> list[Case]:
-    """Describe rows of a ledger that have one error.
+    """Describe rows of a ledger that all have the given error.
 
     Parameters
     ----------

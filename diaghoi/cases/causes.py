@@ -1,4 +1,4 @@
-"""Possible causes of false positives that lie in the annotations rather than in the model.
+"""Find false positives that may be the fault of the annotations rather than of the model.
 
 The pictures are not inspected, so no cause is proven. Each cause is a pattern that is common where
 annotations are incomplete. The search runs image by image. The counts are neither upper nor lower
@@ -8,7 +8,7 @@ that really is wrong may fit one.
 - Annotators redraw the boxes for each interaction, so the same person or object is boxed several
   times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by
   more than 0.7, so a near duplicate alone explains nothing. A near duplicate is a cause if the
-  prediction would find its triplet once the two boxes are treated as one.
+  prediction would find its triplet if the two boxes were treated as one.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
   time-sensitive classes of HICO-DET. It does not list the classes that they are confused with; the
@@ -84,8 +84,8 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "time_sensitive",
             "Time-sensitive",
-            "Its pair is annotated with a class that a still picture cannot tell from the "
-            "predicted class, such as 'catch frisbee' from 'throw frisbee'.",
+            "Its pair is annotated with a class that cannot be told from the predicted class in a "
+            "still picture, such as 'catch frisbee' and 'throw frisbee'.",
         ),
         Cause(
             "other_verb",
@@ -117,8 +117,8 @@ class Causes:
     Parameters
     ----------
     names : tuple of str
-        The causes that the data set allows, in the order of :data:`CAUSES`. ``time_sensitive``
-        needs a list of classes, which exists for HICO-DET only. If predictions are matched by
+        The causes that apply to the data set, in the order of :data:`CAUSES`. ``time_sensitive``
+        needs a list of classes, which exists only for HICO-DET. If predictions are matched by
         person (V-COCO), people without actions are annotated as such, and
         ``person_without_triplet`` does not apply.
     row_cause : (R,) int8 array

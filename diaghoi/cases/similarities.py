@@ -49,7 +49,7 @@ class TripletSimilarity(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarities:
-    """Similarities of the wrong predictions of a detector to the annotations.
+    """Similarities of a detector's wrong predictions to the annotations.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Similarities:
         The annotated interaction that each prediction is compared with, as an index into ``names``;
         -1 for none.
     names : tuple of str
-        Names of interactions.
+        Names of the annotated interactions.
     sigma : str
         Formula for sigma, given the similarities of verbs and objects.
     tables : mapping

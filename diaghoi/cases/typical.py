@@ -40,7 +40,7 @@ def typical_cases(
     Raises
     ------
     InputError
-        As :func:`diaghoi.cases.cases.worst_cases`.
+        As for :func:`diaghoi.cases.cases.worst_cases`.
     """
     ledger = diagnosis.ledger
     on = np.isin(diagnosis.names, list(images)) if images else None

@@ -181,7 +181,7 @@ _REGISTERED = (
             Measure(
                 path=f"shortcuts.{prior}.map.full",
                 title=f"Prior by the {name}",
-                doc="mAP of the detector's pairs if annotated frequency scores the verbs.",
+                doc="mAP of the detector's pairs if verbs are scored by their annotated frequency.",
                 table="shortcuts",
                 short="Prior",
                 group=f"By the {name}",

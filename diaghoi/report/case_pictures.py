@@ -1,4 +1,4 @@
-"""Cases drawn on the pictures in a folder, for galleries and report pages."""
+"""Draw cases on the pictures in a folder, for galleries and report pages."""
 
 from __future__ import annotations
 

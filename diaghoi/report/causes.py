@@ -14,8 +14,8 @@ from diaghoi.oracles.localised import OWN_OBJECT
 Result = Mapping[str, Any]
 NOT_FOUND = "Annotated\nnot found"
 WHICH = (
-    "The annotated word may be found as well: 'not found' counts cases without a true positive "
-    "there. If several words are annotated, the assigned one counts, or else the first in the "
+    "The annotated word may be found as well: 'not found' counts the cases in which it has no true "
+    "positive. If several words are annotated, the assigned one counts, or else the first in the "
     "file, so the order of the annotations matters."
 )
 """Explains which annotated word stands next to a wrong one, and what 'not found' counts."""

@@ -1,4 +1,4 @@
-"""Terminal output of the multiple-choice evaluation of a model."""
+"""Print the multiple-choice evaluation of a model on a terminal."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _cautions(result: Result) -> list[str]:
 
 
 def choice_tables(result: Result) -> list[Table]:
-    """Create the tables of the evaluation of a model."""
+    """Create all tables of a model's evaluation."""
     return [_figures(result, FIGURES).table, *_analyses(result)]
 
 
@@ -211,7 +211,7 @@ def _selection(found: Result) -> TextTable:
 
 
 def _distractors(found: Result) -> list[TextTable]:
-    """Create the tables of the wrong options that mislead the model."""
+    """Create the tables on which wrong options mislead the model."""
     tables = []
     for key, title, name in (
         ("classes", "Wrong options picked most", "class"),

@@ -147,7 +147,7 @@ def shortened(labels: Sequence[str], size: int) -> list[str]:
 def _cut(label: str, size: int, tail: int) -> str:
     if cell_len(label) <= size:
         return label
-    # Half of a wide character becomes a blank.
+    # If a wide character is cut in half, a blank replaces it.
     start, end = set_cell_size(label, size - tail - 1), set_cell_size(label[::-1], tail)[::-1]
     return f"{start.rstrip()}…{end.lstrip()}"
 

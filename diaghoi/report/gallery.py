@@ -97,7 +97,7 @@ def gallery_of(
     Raises
     ------
     InputError
-        As :func:`diaghoi.cases.cases.worst_cases`.
+        As for :func:`diaghoi.cases.cases.worst_cases`.
     """
     chosen: dict[str, Any] = {"hoi": hoi, "similarities": similarities, "kinds": kinds}
     of = diagnosis, annotations, predictions

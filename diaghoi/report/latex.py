@@ -1,4 +1,4 @@
-r"""Comparisons as LaTeX: tables for a two-column paper that need only booktabs.
+r"""Write comparisons as LaTeX tables for a two-column paper, which need only booktabs.
 
 The text is UTF-8. Model names keep their characters; characters that pdflatex lacks, such as Greek
 and Chinese, need LuaLaTeX or XeLaTeX.
@@ -20,7 +20,7 @@ from diaghoi.report.terminal import column_blocks, group_runs, widened
 # Widths in points of one column and of both columns of the article class. The CVPR and IEEE
 # templates have wider columns.
 COLUMN_WIDTH, TEXT_WIDTH = 229.5, 469.0
-# Names of models and backbones longer than this may be broken.
+# Names of models and backbones that are longer than this may be broken across lines.
 LONGEST_LABEL = 26
 # The ten special characters of LaTeX, followed by characters in the texts of this package that
 # pdflatex lacks, sets as another character, or (before 2018) drops.

@@ -1,4 +1,4 @@
-"""Terminal output of the semantic evaluation of a detector."""
+"""Print the semantic evaluation of a detector on a terminal."""
 
 from __future__ import annotations
 
@@ -197,8 +197,9 @@ def similarity_in_words(similarities: Similarities) -> str:
         for what, table in similarities.tables.items()
     )
     return (
-        "Action and object errors show their similarity to the annotations there (other classes "
-        "at both boxes; if predictions are matched by person, the actions of this person), "
+        "Action and object errors are compared with the annotations at the same place (other "
+        "classes at both boxes; if predictions are matched by person, the actions of this person), "
+        "by "
         f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. An error is near if σ is at least "
         f"{NEAR:g}, plausible if σ is above {PLAUSIBLE:g}, and wrong otherwise."
     )
@@ -328,7 +329,7 @@ def _gain(one: Result) -> float:
 
 
 def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
-    """Create the tables on the meaning of action and object errors."""
+    """Create the tables on how close action and object errors are in meaning."""
     tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [

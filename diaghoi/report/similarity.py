@@ -252,7 +252,7 @@ def agreement_tables(result: Result) -> Iterator[Table]:
             "Metrics",
             ("Agreement, %", "Spearman", "Interval", "p"),
             [metrics],
-            f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
+            f"Compared with the mean of the people; {100 * result['confidence']:g} % interval.",
         ).table
     if "again" in result:
         yield _again_table(result["again"], result["confidence"])

@@ -1,4 +1,4 @@
-"""Tables and prose for terminals and log files, without colour."""
+"""Print tables and prose for terminals and log files, without colour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diaghoi.exceptions import printable
 
 # Width of tables without a title of their own, so that the tables of a report line up.
 WIDTH = 76
-# Row titles, such as model names, and descriptions that are longer are wrapped.
+# Maximum widths of row titles, such as model names, and of descriptions; longer ones are wrapped.
 LONGEST, LONGEST_DESCRIPTION = 28, 16
 INDENT = "  "
 MARK = "*"
@@ -129,7 +129,7 @@ def mark_of(console: Console) -> str:
 
 
 def captured(show: Callable[[Console], object], width: int | None = None) -> str:
-    """Capture the output on a console as plain text without trailing spaces.
+    """Capture what a function prints as plain text without trailing spaces.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _filled(columns: Sequence[Column], widths: Sequence[int], room: int) -> list
 
 
 def _aligned(table: Table) -> Widths:
-    """Make the table at least as wide as all tables of a report."""
+    """Make the table at least as wide as the other tables of a report."""
     needed = [
         max(map(cell_len, (*column.title.split("\n"), *figures)))
         for column, figures in zip(table.columns, _figures(table), strict=True)
@@ -261,7 +261,7 @@ def _aligned(table: Table) -> Widths:
 
 
 def _tight(table: Table) -> Widths:
-    """Make the columns as narrow as their numbers and the words of their titles."""
+    """Make each column as narrow as its numbers and the words of its title allow."""
     figures = [
         max(map(cell_len, (*figures, *column.title.split())))
         for column, figures in zip(table.columns, _figures(table), strict=True)

@@ -42,7 +42,7 @@ from diaghoi.report.verdict import (
     verdict,
 )
 
-# Widths of columns of counts or shares, and of columns for groups of classes; tables then line up.
+# Widths of columns of counts or shares, and of groups of classes; fixed, so that tables line up.
 COUNT_WIDTH, SPLIT_WIDTH = 10, 9
 # Maximum number of lines on the first screen of a report, and of remarks on this screen.
 LINES, MARKS = 24, 3
@@ -166,7 +166,7 @@ def marked(said: Sequence[str], width: int, room: int) -> list[str]:
     Parameters
     ----------
     said : sequence of str
-        Remarks on the numbers, the most important first.
+        Remarks on the numbers, most important first.
     width : int
         Characters per line.
     room : int
@@ -336,7 +336,7 @@ def counts_line(result: Result) -> str:
 
 
 def report_tables(result: Result) -> tuple[Table, Table, Table]:
-    """Create the tables of the report: mAP, errors, and the two halves of the detector."""
+    """Create the three tables of the report: mAP, errors, and the two halves of the detector."""
     known_object = result["official"].get("known_object")
     facts = _Facts(
         {name: error_count(result, name) for name in ("true_positive", *result["oracles"])},

@@ -521,7 +521,7 @@ def _parts(
         ("curves", rows, "Precision against recall", "before and after each repair", ""),
         (
             *("scores", rows and data["thresholds"] is not None, "Score threshold"),
-            *("precision, recall and F1 from each score on", ""),
+            *("precision, recall and F1 at each threshold", ""),
         ),
         ("slices", rows and data["slices"] is not None, "Slices", "parts of the images", whole),
         ("summary", True, "Tables", "all numbers of the report", whole),

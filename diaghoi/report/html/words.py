@@ -1,4 +1,4 @@
-"""Explain each error, table and figure of the page in a sentence or two."""
+"""Explain each error, table and order of cases on the page in a sentence or two."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     if diagnosis.answers is not None:
         wrong = "the predictions, which have no scores, are in the order of the file"
     return (
-        f"For each error, {wrong}. Missed triplets start with those described in a sentence, "
-        "followed by those with a confident assigned prediction. No image shows a third case "
-        "until all other images have shown theirs."
+        f"For each error, {wrong}. Missed triplets that are described in a sentence come first, "
+        "then those with a confident assigned prediction. No image shows a third case before all "
+        "other images have shown theirs."
     )
 
 
