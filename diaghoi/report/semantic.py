@@ -243,7 +243,7 @@ def basis(result: Result) -> list[str]:
     """Describe what the numbers are based on: the classes, predictions and definition of AP."""
     classes, counts = result["class_set"], result["counts"]
     lines = [
-        f"Classes: {classes['name']} ({classes['number']:,}); means are over the "
+        f"Classes: {classes['name']} ({classes['number']:,}); means over "
         f"{counts['classes']:,} annotated classes."
     ]
     measure = result["measure"]
@@ -317,7 +317,7 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
     ]
     heads = ("Annotated", "Gain", "Soft AP", "AP", "Soft F1")
     caption = "Gain: soft AP minus soft AP if nothing were similar" + (
-        "." if rows else "; no class gains anything."
+        "." if rows else "; no class gains."
     )
     return TextTable("Largest gains from similarity, %", heads, [rows], caption).table
 

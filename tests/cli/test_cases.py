@@ -533,7 +533,7 @@ def test_cases_of_a_chosen_image(run, models, alone) -> None:
     words = ("--image", "two.jpg", "--error", "object_box", "--out", "p.png")
     done = run(*CASES, models["first"], *models["words"], *words)
     assert (done.code, (alone / "p.png").exists()) == (2, False)
-    assert "no case of object_box on the images asked for" in done.err
+    assert "no case of object_box on the requested images" in done.err
 
 
 def test_a_case_of_a_chosen_class(run, models, alone) -> None:

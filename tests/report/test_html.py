@@ -184,7 +184,7 @@ def test_missed_triplets_are_those_of_the_text(page: Page, name: str) -> None:
     lost = diagnosis.to_dict()["lost"]["triplets"]
     missed = matrix["missed_gt"]["missed_gt"]
     assert missed == lost
-    assert "missed here are those of the row “on found pairs” below Missed" in page.text
+    assert "missed here are those in the row “on found pairs” below Missed" in page.text
 
 
 def test_every_error_is_explained(page: Page) -> None:
