@@ -1,4 +1,4 @@
-"""The tables of a diagnosis as pandas data frames."""
+"""Convert the tables of a diagnosis to pandas data frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Association errors that pair a person with themselves.
+"""Count association errors that pair a person with themselves.
 
 If people can also be objects, a detector that scores all pairs of boxes also pairs a person with a
 second box of the same person. Both boxes are right, but no annotated triplet joins them.

@@ -1,4 +1,4 @@
-"""Annotated triplets that are missed because the annotators drew their boxes twice.
+"""Count annotated triplets that are missed because annotators drew their boxes twice.
 
 Some triplets are annotated twice, with slightly different boxes. A detector that gives each person
 and object one box finds only one of the two triplets. The other counts as not found, whatever the

@@ -1,4 +1,4 @@
-"""The most typical case of each error."""
+"""Choose the most typical case of each error."""
 
 from __future__ import annotations
 

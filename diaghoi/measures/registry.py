@@ -115,7 +115,7 @@ _REGISTERED = (
     Measure(
         path="pairs.human_recall",
         title="recall of human boxes",
-        doc="Share of annotated pairs' human boxes that a box of a predicted pair matches.",
+        doc="Share of the human boxes of annotated pairs that a box of a predicted pair matches.",
         report="parts",
         table="pairs",
         short="Humans",
@@ -126,7 +126,7 @@ _REGISTERED = (
     Measure(
         path="pairs.object_recall",
         title="recall of object boxes",
-        doc="Share of annotated pairs' object boxes that a box of a predicted pair matches.",
+        doc="Share of the object boxes of annotated pairs that a box of a predicted pair matches.",
         report="parts",
         table="pairs",
         short="Objects",
@@ -144,7 +144,7 @@ _REGISTERED = (
     Measure(
         path="negatives.ap",
         title="Negatives: AP of rejecting other pairs",
-        doc="AP of ranking pairs without an annotated match behind pairs with one.",
+        doc="AP of ranking pairs that match no annotated pair behind pairs that match one.",
         report="parts",
         table="negatives_actions",
         short="AP",

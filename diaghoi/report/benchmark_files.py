@@ -111,7 +111,7 @@ def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _verdicts(benchmark: ChoiceBenchmark) -> Iterator[list[object]]:
-    """Yield the rows of the table of verdicts, header first."""
+    """Yield the rows of the table of verdicts, starting with the header."""
     names = [record.judge for record in benchmark.records]
     yield ["image", "person", "verb", "object", "verdict", "box", *names]
     for place, (target, negatives) in enumerate(

@@ -1,4 +1,4 @@
-"""Tables of patterns in false positives, and of wrong verbs and objects."""
+"""Create the tables of patterns in false positives, and of wrong verbs and objects."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def write_table(
     check_table_file(path)
     text = table_text(table, Path(path).suffix[1:].lower(), sort=sort, descending=descending)
     with replacing(path) as temporary:
-        # Image names may not be Unicode.
+        # Image names may be invalid Unicode.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 

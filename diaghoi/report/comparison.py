@@ -1,4 +1,4 @@
-"""Comparisons as text for terminals and log files."""
+"""Print comparisons as text for terminals and log files."""
 
 from __future__ import annotations
 

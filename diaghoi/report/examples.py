@@ -1,4 +1,4 @@
-"""Examples of semantic matching as text, CSV or JSON."""
+"""Write examples of semantic matching as text, CSV or JSON."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _letters(table: Table, place: int) -> int:
 
 
 def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
-    """Fit all numbers into one column; return the layout, and the digits left for row names."""
+    """Fit all numbers into one column; return the layout, and the width left for row names."""
     whole = max(_width(part) for row in table.rows for part in PARTS.split(row.title))
     for type_ in NARROW:
         room = COLUMN_WIDTH - type_.gap

@@ -1,4 +1,4 @@
-"""Comparisons as Markdown: tables for GitHub."""
+"""Write comparisons as Markdown tables for GitHub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV for spreadsheets and data frames (RFC 4180)."""
+"""Write CSV for spreadsheets and data frames (RFC 4180)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as text for terminals and log files: at most 80 columns, without colour."""
+"""Print the report as text for terminals and log files, at most 80 columns wide and uncoloured."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def by_cost(result: Mapping[str, Any]) -> list[str]:
 
 
 def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Exclude missed triplets in images that the file lacks from the costs."""
+    """Exclude from the costs the missed triplets in images that the file lacks."""
     coverage = result.get("coverage", {})
     return {
         **result,
@@ -243,7 +243,7 @@ def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
-    """Report that scores do not rank, before an error is blamed; empty if they do.
+    """Report if scores do not rank, ahead of the costliest error; empty if they do.
 
     ``gain`` is the gain from repairing the worst error. Scores are not at fault if perfect ranking
     adds much less than this repair or than finding everything, or if there are few wrong

@@ -33,7 +33,7 @@ OWN_NOISE = 0.4  # relative noise of a query's own scores, added to that of the 
 # How strongly queries are drawn to pairs that do not interact, with 0, 1 and 2 background boxes.
 APPEAL = (1.0, 0.65, 0.13)
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
-MOST_OF_A_KIND = 15  # most persons, and most other objects, that are kept per image
+MOST_OF_A_KIND = 15  # maximum number of persons, and of other objects, kept per image
 
 # Logits of box scores, for instances and for background.
 INSTANCE_LOGIT = 1.8
@@ -293,7 +293,7 @@ class Sightings(NamedTuple):
     Parameters
     ----------
     image, label : (S,) int array
-        Image and believed category.
+        Image, and the category that the detector assigns.
     instance : (S,) int array
         The annotated instance, as the first annotated box that shows it; -1 for background.
     xyxy : (S, 4) float64 array

@@ -1,4 +1,4 @@
-"""Write the report as one interactive page that needs neither a network nor further files.
+"""Write the report as one interactive page that needs neither a network nor other files.
 
 Observable Plot and D3, which are in ``vendor/`` with their licences, draw the charts.
 """

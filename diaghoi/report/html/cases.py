@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 
 OF_CELL = 6
-"""Number of images for each cell of the transition matrix, before images are chosen by class."""
+"""Number of images chosen for each cell of the transition matrix, before others by class."""
 
 
 def case_data(
@@ -165,7 +165,7 @@ def _of_sentences(models: Sequence[AlignedModel]) -> Iterator[IntArray]:
 
 
 def _distinct(values: IntArray) -> IntArray:
-    """Drop repeated values, keeping the first of each and their order."""
+    """Drop repeated values, keeping the order of first occurrences."""
     _, first = np.unique(values, return_index=True)
     return np.asarray(values[np.sort(first)])
 

@@ -54,8 +54,8 @@ from diaghoi.report.verdict import verdict
 MOST_CASES = 24
 """Number of cases per error that are described in a sentence, by default."""
 MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
-"""Number of images with drawings on a page, divided among its detectors, with at least the second
-number; and number of images with pictures, which take 40 kB each.
+"""Numbers of images on a page. The first, divided by the number of detectors but not below the
+second, limits the images with drawings; the third limits the images with pictures, 40 kB each.
 """
 PIXELS, QUALITY = 480, 80
 SCRIPTED = ("cases", "curves", "scores")
@@ -240,7 +240,7 @@ class Page(NamedTuple):
         embedded, notes = self._embedded(pictures)
         page = self.html(embedded)
         with replacing(path) as temporary:
-            # File names may not be Unicode, and notes may quote them.
+            # File names may be invalid Unicode, and notes may quote them.
             temporary.write_bytes(page.encode("utf-8", errors="replace"))
         return notes
 
@@ -456,7 +456,7 @@ def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> d
         found.append(rows[place].cells)
         after = rows[place + 1] if place + 1 < len(rows) else rows[place]
         others.append(after.cells[2].shown if after.title == ON_FOUND_PAIRS else "")
-    # Totals have no count, so its columns are left out.
+    # Columns that are empty for all models are left out: totals have no count.
     columns = tables[0].columns
     told = [n for n in range(len(columns)) if any(cells[n].shown for cells in found)]
     heads = [" ".join(columns[n].title.split()) for n in told]

@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Respond with the page, a picture, or an error."""
+        """Respond with the page, a picture or an error."""
         if not self._meant():
             self._refuse(HTTPStatus.FORBIDDEN)
             return
