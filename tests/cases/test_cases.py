@@ -450,7 +450,7 @@ V_COCO = [
         (OTHER, "sit instr", None, "true_positive", "(IoU 1.00), no object box is annotated, and"),
         (PERSON_BOX, "sit instr", None, "action", "annotated for this person, only 'hold obj'."),
         (PERSON_BOX, "hold obj", OTHER, "association", "fits one annotated as person (IoU 1.00)"),
-        (PERSON_BOX, "hold obj", OTHER, "association", "the annotated object is a different one (IoU 0.00"),
+        (PERSON_BOX, "hold obj", OTHER, "association", "annotated object is a different one (IoU"),
         (PERSON_BOX, "hold obj", PERSON_BOX, "association", "object box fits the same person (IoU"),
         (OTHER, "hold obj", CUP, "association", "but 'hold obj' is not annotated for this person"),
         (OTHER, "sit instr", CUP, "association", "but the annotation has no object box"),
