@@ -1,8 +1,8 @@
 """Oracles, each of which repairs one kind of error in a ledger to measure the cost of the error.
 
-One file per oracle. To add one, write its file, name it in ``ORACLES`` in ``registry.py`` and
-test it; reports, tables and figures follow that order. The definitions are those of the Diag-HOI
-paper, appendix B, in the exact form of its published code.
+Each oracle has its own file. To add one, write its file, list it in ``ORACLES`` in ``registry.py``
+and test it; reports, tables and figures follow the order there. The definitions are those of
+appendix B of the Diag-HOI paper, exactly as the published code implements them.
 """
 
 from diaghoi.oracles.localised import LOCALISED, lost_triplets

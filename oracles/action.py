@@ -1,4 +1,4 @@
-"""Oracle that repairs wrong actions of a found pair."""
+"""Oracle that repairs wrong actions on found pairs."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle

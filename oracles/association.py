@@ -1,4 +1,4 @@
-"""Oracle that repairs pairs of right boxes that do not belong together."""
+"""Oracle that repairs pairs whose boxes are right but do not belong together."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle

@@ -10,16 +10,16 @@ as in the published rule, and one of these conditions holds:
 - The error is a wrong action, and the predicted pair localises the annotated pair. A pair with a
   true positive of the class does not localise another triplet of that class.
 - The error is of another kind, and the prediction names the object category of the triplet, or a
-  wrong category at the location of that object. On V-COCO, where predictions name no object, the
+  wrong category at the location of this object. On V-COCO, where predictions name no object, the
   prediction must have the same action and role.
 
 Duplicates and predictions with two wrong boxes attempt nothing. A triplet that is neither found nor
-attempted is missed. Predictions of the class of the triplet take precedence
+attempted is missed. Predictions with the same class as the triplet take precedence
 (:func:`diaghoi.evaluation.errors.attempt`).
 
-The published code for V-COCO calls a wrong action with an object an association, even if the person
-does something else with that object. Here such a prediction is a wrong action, and an association
-is a person paired with an object that belongs to no action of the person.
+The published code for V-COCO calls a wrong action with an object an association error, even if the
+person does something else with that object. Here such a prediction is a wrong action, and an
+association error pairs a person with an object that belongs to no action of this person.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ from diaghoi.oracles.oracle import Oracle
 
 
 def by_pair(ledger: Ledger) -> Ledger:
-    """Relabel a ledger by this rule, for the oracles to repair; idempotent."""
+    """Relabel a ledger by this rule, so that the oracles can repair it; idempotent."""
     return replace(
         ledger,
         row_label=labels_by_pair(ledger),
@@ -56,7 +56,7 @@ def _attempted(ledger: Ledger) -> BoolArray:
 
 
 def labels_by_pair(ledger: Ledger) -> IntArray:
-    """Return (R,) labels in which another action with a person's own object is a wrong action."""
+    """Return labels, (R,), that call a wrong action with a person's own object an action error."""
     of_pair = (ledger.row_label == ASSOCIATION) & ledger.row_on_pair
     return np.where(of_pair, np.int8(ACTION), ledger.row_label)
 
@@ -67,8 +67,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     Returns
     -------
     dict
-        ``triplets``: their number; ``both_boxes``: the number of them whose image has a prediction
-        of their class with both boxes wrong, which may be intended for them.
+        ``triplets`` is their number, ``both_boxes`` the number of these triplets whose image has a
+        prediction of the same class with both boxes wrong, which may have been meant for them.
     """
     missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
     lost = np.flatnonzero(ledger.annotation_counts & missed)
@@ -82,16 +82,16 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 
 ON_FOUND_PAIRS = "on found pairs"
-"""The name of this rule in all outputs."""
+"""Name of this rule in all output."""
 LOST_PAIR = "a triplet whose pair no prediction finds is missed, not a wrong action"
 OWN_ATTEMPT = "a wrong prediction can stand only for a triplet of its own object"
 OWN_OBJECT = "a wrong action with a person's own object is an action error"
 PUBLISHED = "a wrong action with a person's own object is an association error"
-"""The published rule of V-COCO for the same case."""
+"""What the published rule for V-COCO says about the same case."""
 LEFT_OUT = (
     "wrong actions with an object box are missing: the published rule calls them associations"
 )
-"""A gap in the mAP of actions on found pairs on V-COCO."""
+"""What the mAP of actions on found pairs leaves out on V-COCO."""
 
 
 def reading_by_pair(pairing: str) -> str:
@@ -114,4 +114,4 @@ LOCALISED: dict[str, Oracle] = {
     published.name: _reading(published)
     for published in (human_box, object_box, association, action, missed_gt)
 }
-"""Oracles under this rule, by name of the error."""
+"""Oracles under this rule, by error name."""

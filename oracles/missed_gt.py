@@ -1,4 +1,4 @@
-"""Oracle that forgives annotated triplets that no prediction attempts to find."""
+"""Oracle that forgives the annotated triplets that no prediction attempts to find."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from diaghoi.oracles.oracle import oracle
 
 @oracle("Missed")
 def missed_gt(ledger: Ledger) -> Ledger:
-    """Remove annotated triplets without a true or an assigned prediction from the positives.
+    """Exclude annotated triplets with neither a true positive nor an assigned prediction.
 
     A class without remaining triplets drops out of the mean.
     """

@@ -1,4 +1,4 @@
-"""The class of oracles, and the two repairs that several oracles share."""
+"""The oracle class, and the two repairs that several oracles share."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Oracle:
     repair : callable
         Pure function from a ledger to the repaired ledger. Large ledgers are repaired in parts
         (:meth:`diaghoi.evaluation.ledger.Ledger.repairable_parts`), so the repair of a prediction
-        may depend only on the predictions of its class, those of its annotated triplet, and all
-        annotated triplets.
+        may depend only on the predictions of its class, on the predictions assigned to its
+        annotated triplet, and on all annotated triplets.
     sorts_again : bool
-        Whether the published code re-sorts each image after this repair, which decides the order of
-        equal scores (:attr:`diaghoi.Protocol.repaired_ties`).
+        Whether the published code re-sorts each image after this repair, which determines the order
+        of equal scores (:attr:`diaghoi.Protocol.repaired_ties`).
     """
 
     name: str
@@ -67,15 +67,15 @@ def oracle(
 
 
 def remove(ledger: Ledger, label: str) -> Ledger:
-    """Remove the predictions with a label."""
+    """Remove the predictions with the given label."""
     return ledger.rows(ledger.row_label != LABELS.index(label))
 
 
 def convert(ledger: Ledger, label: str) -> Ledger:
-    """Turn the assigned predictions with a label into true positives, and remove the others.
+    """Turn the assigned predictions with a label into true positives; remove the unassigned ones.
 
-    The prediction keeps its score and moves to the class of its annotated triplet. If the triplet
-    already had a true positive, with a lower score, that one is removed.
+    Each prediction keeps its score and moves to the class of its annotated triplet. If the triplet
+    already had a true positive, which has a lower score, this true positive is removed.
     """
     wrong = ledger.row_label == LABELS.index(label)
     repaired = wrong & (ledger.row_annotation >= 0)

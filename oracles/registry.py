@@ -26,7 +26,7 @@ ORACLES: dict[str, Oracle] = {
     )
 }
 
-# Errors are disjoint; false positives and false negatives are sums over them.
+# Errors are disjoint; false positives and false negatives are totals over several errors.
 TOTALS = ("false_positive", "false_negative")
 ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
 
@@ -40,7 +40,7 @@ ERROR_WORDS = {
     "duplicate": "Duplicates",
     "missed_gt": "Missed triplets",
 }
-"""The errors in the plural, for sentences."""
+"""Names of the errors in the plural, for use in sentences."""
 
 
 def error_title(name: str) -> str:

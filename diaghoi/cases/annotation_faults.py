@@ -1,6 +1,6 @@
 """Annotation faults that turn predictions into false positives, found block by block.
 
-:mod:`diaghoi.cases.causes` decides which of them explains a false positive.
+:mod:`diaghoi.cases.causes` decides which of these faults explains a false positive.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LabelledImages:
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        The annotations of the block, and the predictions on its images.
     matched : Match
         The match of predictions and annotations.
     label : (T,) int8 array
@@ -72,16 +72,17 @@ class LabelledImages:
         return self.label > TRUE_POSITIVE
 
     def boxes(self, scenes: Scenes, triplets: IntArray) -> tuple[IntArray, IntArray]:
-        """Human and object boxes of triplets; -1 for no object."""
+        """Return the human and object boxes of triplets; -1 for no object."""
         pair = scenes.triplet_pair[triplets]
         return scenes.pair_human[pair], scenes.pair_object[pair]
 
 
 def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
-    """Check for each pair of annotated boxes whether both show one object.
+    """Check for each pair of annotated boxes whether the two boxes show one object.
 
-    Both are the same box, or, where annotators redraw the boxes for each pair, near duplicates of
-    one category. V-COCO uses the boxes of COCO, where each object is drawn once.
+    They do if they are the same box. Where annotators redraw the boxes for each pair, near
+    duplicates of one category also show one object. V-COCO uses the boxes of COCO, where each
+    object is drawn once.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Proto
     one, other : (N,) int array
         Rows of the box table; -1 for no box, which matches nothing.
     protocol : Protocol
-        Box convention, and how predictions are matched.
+        Defines the box convention and how predictions are matched.
     """
     boxes = (one >= 0) & (other >= 0)
     if protocol.pairing == "person":
@@ -106,15 +107,15 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     Two annotated boxes of one category are *near duplicates* if their IoU exceeds
     :data:`NEAR_DUPLICATE_IOU`. A prediction fits an annotated triplet of its class if each of its
     boxes reaches the triplet's box or a near duplicate of that box, and at least one reaches a near
-    duplicate. A duplicate prediction fits the triplets whose boxes are those of the triplet that it
-    repeats, or near duplicates of them: official matching lets it claim only the triplet that it
-    overlaps most.
+    duplicate. A duplicate prediction fits the triplets whose boxes are the same as those of the
+    triplet that it repeats, or near duplicates of these. Official matching lets it claim only the
+    triplet that it overlaps most.
 
     Returns
     -------
     fits, fits_missed : (T,) bool array
-        Masks of the predictions for which such a triplet exists, and of those for which such a
-        triplet exists and is not found.
+        Masks of the predictions that fit a triplet, and of the predictions that fit a triplet that
+        is not found.
     """
     duplicates = _near_duplicates(images.annotations, images.protocol)
     predicted, annotated = _same_class(images)
@@ -134,7 +135,8 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
 
 def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray, IntArray]:
     """List all pairs (box, near duplicate), ordered by the first box."""
-    # One key per image and category pairs only boxes of one category; label -1 (unknown) becomes 0.
+    # With one key per image and category, only boxes of one category are paired; label -1 (unknown)
+    # becomes 0.
     labels = np.int64(len(annotations.vocabulary.objects) + 1)
     cell = annotations.box_image * labels + annotations.box_label + 1
     by_cell = np.argsort(cell, kind="stable")
@@ -152,7 +154,7 @@ def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray,
 
 
 def _same_class(images: LabelledImages) -> tuple[IntArray, IntArray]:
-    """List false positives with the counted annotated triplets of their image and class."""
+    """List the pairs of a false positive and a counted annotated triplet of its image and class."""
     classes = np.int64(len(images.annotations.vocabulary))
     false, counted = np.flatnonzero(images.false), np.flatnonzero(images.counted)
     false_keys, counted_keys = (
@@ -175,7 +177,7 @@ def _fits_by_near_duplicates(
     boxes = np.int64(len(images.annotations.box_label))
     reaching, reached = overlap.reaching
     owner, position = expand(*runs(first, reached))
-    # Keys (predicted box, annotated box) where the predicted box reaches a near duplicate of it.
+    # Keys (predicted box, annotated box): the predicted box reaches a near duplicate of the other.
     by_duplicate = np.sort(reaching[owner] * boxes + second[position])
 
     human, obj = images.boxes(images.predictions, predicted)
@@ -196,7 +198,7 @@ def _repeats_candidate(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Find the rows whose triplet has the boxes of the candidate, or near duplicates."""
+    """Find the rows whose triplet has the boxes of the candidate, or near duplicates of them."""
     boxes = np.int64(len(images.annotations.box_label))
     keys = np.sort(duplicates[0] * boxes + duplicates[1])
     candidate = images.matched.candidates.claimed[predicted]
@@ -215,7 +217,7 @@ def _repeats_candidate(
 def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
     """Find the values that occur among sorted keys."""
     place = np.searchsorted(sorted_keys, values)
-    # With the extra key, a value beyond the last key looks up a key that is smaller.
+    # A value beyond the last key looks up the extra key, which is smaller.
     return np.asarray(np.append(sorted_keys, -1)[place] == values)
 
 
@@ -238,16 +240,16 @@ def other_verbs(
     Returns
     -------
     counterparts, others : (T,) bool array
-        Masks of the predictions whose other verbs include a counterpart, and of those with any
-        other verb.
+        Masks of the predictions whose other verbs include a counterpart, and of the predictions
+        with any other verb.
     """
     annotations, predictions = images.annotations, images.predictions
     real = np.append(annotations.vocabulary.interacting, False)
     given = np.flatnonzero(images.counted & real[annotations.triplet_class])
     given = given[np.argsort(annotations.triplet_pair[given], kind="stable")]
     hits = images.matched.hits
-    # The protocol may let a missing object match any object; here both pairs need an object, or
-    # neither.
+    # The protocol may let a missing object match any object. Here, either both pairs need an object
+    # or neither may have one.
     alike = (predictions.pair_object[hits.predicted] < 0) == (
         annotations.pair_object[hits.annotated] < 0
     )
@@ -260,8 +262,8 @@ def other_verbs(
     owner, position = expand(*runs(pair, predictions.triplet_pair[false]))
     row, hoi = false[owner], hoi[position]
     own = predictions.triplet_class[row]
-    # If predictions are matched by person, another person's action may be annotated for the pair
-    # too.
+    # If predictions are matched by person, the pair may also be annotated with another person's
+    # action.
     annotated = marked(row[hoi == own], len(images.label))
     others = ~annotated[row]
     row, own, hoi = row[others], own[others], hoi[others]
@@ -272,8 +274,8 @@ def other_verbs(
 def unlabelled_people(images: LabelledImages) -> BoolArray:
     """Find the false positives whose person is annotated, but in no triplet.
 
-    The human box reaches only annotated people without a triplet. V-COCO matches predictions by
-    person and annotates people without actions as such, so nothing is found there.
+    The human box reaches only annotated people without a triplet. On V-COCO, nothing is found,
+    because predictions are matched by person and people without actions are annotated as such.
     """
     annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person
@@ -289,10 +291,10 @@ def confident_people(images: LabelledImages) -> BoolArray:
     """Find the confident false positives whose person is not annotated.
 
     The confidence of a found annotated person is the highest score of the predictions whose human
-    box reaches it. An unmatched human box has an IoU below :data:`BACKGROUND_IOU` with every
-    annotated person. An unmatched person is confident if a prediction with this box, or with an
-    unmatched box that reaches it, scores at least the lower median confidence of the people found
-    in the image.
+    box reaches this person. An unmatched human box has an IoU below :data:`BACKGROUND_IOU` with
+    every annotated person. A false positive with an unmatched box is confident if a prediction with
+    this box, or with an unmatched box that reaches it, scores at least the lower median confidence
+    of the people found in the image.
     """
     annotations, predictions = images.annotations, images.predictions
     overlap = images.matched.overlap
@@ -322,9 +324,10 @@ def confident_people(images: LabelledImages) -> BoolArray:
 
 
 def _usual_score(images: LabelledImages, best: FloatArray) -> FloatArray:
-    """Return the lower median confidence of the people found in each of N images; infinite if none.
+    """Return the lower median confidence, (N,), of the people found in each image.
 
-    ``best`` is the highest score of each predicted box as a human.
+    The value is infinite if none are found. ``best`` is the highest score of each predicted box as
+    a human.
     """
     annotations = images.annotations
     reaching, reached = images.matched.overlap.reaching
@@ -354,6 +357,6 @@ def _with_interactions(images: LabelledImages) -> BoolArray:
 
 
 def _of_triplets(images: LabelledImages, boxes: BoolArray) -> BoolArray:
-    """Return a mask of the false positives whose human box is marked."""
+    """Return a mask of the false positives whose human box is selected by ``boxes``."""
     human, _ = images.boxes(images.predictions, np.arange(len(images.label)))
     return images.false & boxes[human]

@@ -31,8 +31,8 @@ MISSED = "missed_gt"
 ERRORS = (*LABELS[1:], MISSED)
 """The errors that have cases, in report order."""
 PER_IMAGE = 2
-"""Most cases per image: more would show the same people again."""
-# The oracles of these labels turn assigned predictions into true positives, and remove the others.
+"""Maximum number of cases per image: more would show the same people again."""
+# Labels whose oracles turn assigned predictions into true positives and remove the others.
 CONVERTED = ("human_box", "object_box", "association", "action")
 
 
@@ -59,17 +59,17 @@ class Case:
         Predicted boxes; None for a missed triplet, and for a role without a box (V-COCO).
     annotated : str or None
         HOI class of the annotated triplet that the prediction finds, repeats or is assigned to;
-        None if there is none.
+        None if there is no such triplet.
     annotated_human, annotated_object : tuple of four floats, or None
-        Boxes of that triplet. If there is none, the annotated boxes that the predicted boxes
-        overlap most; these form an annotated pair only if the error is ``action``.
+        Boxes of that triplet. If there is no such triplet, the annotated boxes that the predicted
+        boxes overlap most; they form an annotated pair only if the error is ``action``.
     sentence : str
         Description of the error.
     repair : str
-        The oracle's treatment of the prediction, as a predicate: ``is removed``.
+        How the oracle treats the prediction, as a predicate: ``is removed``.
     repaired : str or None
-        HOI class of the true positive into which the oracle turns it; None if it does not become
-        one.
+        HOI class of the true positive into which the oracle turns the prediction; None if it does
+        not become one.
     similarity : float or None
         Sigma between the predicted and the annotated interaction; None if it was not requested or
         nothing is annotated there.
@@ -77,7 +77,7 @@ class Case:
         Kind of the error according to its similarity, one of
         :data:`diaghoi.cases.similarities.KINDS`; None if the prediction is not compared.
     meant : str or None
-        The annotated interaction that it was compared with.
+        The annotated interaction that the prediction was compared with.
     """
 
     error: str
@@ -110,12 +110,12 @@ def worst_cases(
     kinds: Sequence[str] = (),
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose the cases of an error to look at first.
+    """Choose which cases of an error to look at first.
 
     The worst predictions are those with the highest scores: they rank above true positives and so
     cost most. Missed triplets have no score. They are ordered by the AP of their class, highest
-    first, since a miss is least expected there. Each image contributes at most :data:`PER_IMAGE`
-    cases.
+    first, since misses are least expected in classes with a high AP. Each image contributes at most
+    :data:`PER_IMAGE` cases.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def worst_cases(
     top : int
         Maximum number of cases.
     similarities : Similarities, optional
-        Similarities of these predictions, which the cases of action and object errors then carry.
+        Similarities of these predictions, to add to the cases of action and object errors.
     kinds : sequence of str
-        Restrict errors to these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
+        Restrict cases to these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
     images : sequence of str
         Restrict cases to these images; empty for all.
 
@@ -174,13 +174,13 @@ def worst_rows(
     Returns
     -------
     (K,) int array
-        Rows of the ledger, worst first: prediction rows, or annotated triplets for misses.
+        Rows of the ledger, worst first: rows of predictions, or of annotated triplets for misses.
 
     Raises
     ------
     InputError
-        If an error or class is unknown, ``top`` is below 1, the similarities belong to other
-        predictions, or kinds are requested of an error that has none.
+        If the error or class is unknown, ``top`` is below 1, the similarities belong to other
+        predictions, or kinds are requested for an error that has none.
     """
     _check_question(diagnosis, error, hoi, top)
     _check_similarities(similarities, error, kinds)
@@ -200,7 +200,7 @@ def cases_at(
     *,
     similarities: Similarities | None = None,
 ) -> list[Case]:
-    """Describe rows of a ledger that have one error.
+    """Describe rows of a ledger that all have the given error.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def cases_at(
     Returns
     -------
     list of Case
-        One for each row.
+        One case for each row.
 
     Raises
     ------
@@ -246,16 +246,16 @@ def rows_with(
     kinds: Sequence[str] = (),
     images: BoolArray | None = None,
 ) -> BoolArray:
-    """Find the rows of a ledger with an error: predictions, or annotated triplets for misses.
+    """Find the rows of a ledger with the given error: predictions, or annotations for misses.
 
     Parameters
     ----------
     ledger : Ledger
-        Of a diagnosis.
+        The ledger of a diagnosis.
     error, hoi, similarities, kinds
         As for :func:`worst_cases`.
     images : (N,) bool array, optional
-        The images whose rows are selected; all by default.
+        Mask of the images whose rows are selected; all by default.
     """
     selected = ledger.missed if error == MISSED else ledger.row_label == LABELS.index(error)
     classes, image = (
@@ -278,13 +278,13 @@ def _check_similarities(
     for kind in kinds:
         if kind not in KINDS:
             raise InputError(
-                f"kind '{kind}': not known{close_matches(kind, KINDS)}; give some of "
+                f"kind '{kind}': not known{close_matches(kind, KINDS)}; give one or more of "
                 f"{', '.join(KINDS)}"
             )
     if kinds and (similarities is None or error not in COMPARED):
         raise InputError(
-            f"kinds {', '.join(kinds)}: only errors that are compared with annotations have a "
-            f"kind, {' and '.join(COMPARED)}; give one of these, with similarities"
+            f"kinds {', '.join(kinds)}: only the errors {' and '.join(COMPARED)}, which are "
+            f"compared with annotations, have a kind; give one of these, with similarities"
         )
 
 
@@ -292,17 +292,17 @@ def _check_similar_triplets(similarities: Similarities | None, predictions: Scen
     if similarities is not None and len(similarities.kind) != len(predictions.triplet_pair):
         raise InputError(
             f"the similarities are of {len(similarities.kind):,} predicted triplets, and there "
-            f"are {len(predictions.triplet_pair):,}: give those of these predictions"
+            f"are {len(predictions.triplet_pair):,}: give the similarities of these predictions"
         )
 
 
 def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Case:
-    """Add the similarity of the prediction to its case."""
+    """Add the similarity of a prediction to its case."""
     found = similarities.of(triplet)
     if found is None:
         return case
     if found.similarity is None:
-        text = "No annotated triplet has both boxes at this place for a comparison."
+        text = "No annotated triplet has both boxes here to compare with."
     else:
         text = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
     return replace(case, sentence=f"{case.sentence} {text}", **found._asdict())
@@ -312,7 +312,7 @@ def _check_question(diagnosis: Diagnosis, error: str, hoi: int | None, top: int)
     known = (*LABELS, MISSED)
     if error not in known:
         raise InputError(
-            f"error '{error}': there are no cases of it{close_matches(error, known)}; give one of "
+            f"error '{error}': has no cases{close_matches(error, known)}; give one of "
             f"{', '.join(known)}"
         )
     classes = len(diagnosis.vocabulary)
@@ -330,7 +330,7 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     Raises
     ------
     InputError
-        If the scenes are not those of the diagnosis, for instance because the diagnosis is a sum.
+        If the diagnosis is of other scenes, for instance because it is a sum.
     """
     ledger = diagnosis.ledger
     same = np.array_equal(diagnosis.names, annotations.names)
@@ -347,8 +347,8 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     same = same and np.array_equal(ledger.row_score, predictions.scores[ledger.row_input])
     if not same:
         raise InputError(
-            "the diagnosis is not that of these annotations and predictions, or it is a sum; cases "
-            "need the result of one diagnose(annotations, predictions)"
+            "the diagnosis does not belong to these annotations and predictions, or it is a sum; "
+            "cases need the result of a single diagnose(annotations, predictions)"
         )
 
 
@@ -469,7 +469,7 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
     repaired = f"becomes a true positive of {name} ({ious(view, mine, theirs)})"
     by_pair = LABELS[label] == "action" and view.protocol.pairing == "triplet"
     if by_pair and view.annotations.triplet_pair[meant] not in joined_pairs(view, triplet):
-        repaired += ", of a pair that its boxes do not reach"
+        repaired += ", for a pair that its boxes do not reach"
     superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
     if len(superseded):
         repaired += ", in place of the true positive "
@@ -479,7 +479,7 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
 
 
 def box_of(scenes: Scenes, box: int) -> Box | None:
-    """Return a box of scenes as left, top, right, bottom; None for -1."""
+    """Return a box as left, top, right, bottom; None for row -1."""
     if box < 0:
         return None
     left, top, right, bottom = scenes.box_xyxy[box].tolist()
@@ -487,7 +487,7 @@ def box_of(scenes: Scenes, box: int) -> Box | None:
 
 
 def size_of(annotations: Scenes, predictions: Scenes, image: int) -> tuple[int, int] | None:
-    """Return the width and height of an image of joined scenes; None if neither knows them."""
+    """Return the width and height of an image of joined scenes; None if neither file has them."""
     for scenes in (annotations, predictions):
         if scenes.sizes is not None and (scenes.sizes[image] > 0).all():
             width, height = scenes.sizes[image].tolist()

@@ -1,24 +1,25 @@
-"""Possible causes of false positives that lie in the annotations rather than in the model.
+"""Find false positives that may be the fault of the annotations rather than of the model.
 
 The pictures are not inspected, so no cause is proven. Each cause is a pattern that is common where
-annotations are incomplete. The search runs image by image. The counts are not bounds: pairs and
-objects missing from the annotations fit no pattern, and a wrong prediction may fit one.
+annotations are incomplete. The search runs image by image. The counts are neither upper nor lower
+bounds: pairs and objects that are missing from the annotations fit no pattern, and a prediction
+that really is wrong may fit one.
 
 - Annotators redraw the boxes for each interaction, so the same person or object is boxed several
   times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by
   more than 0.7, so a near duplicate alone explains nothing. A near duplicate is a cause if the
-  prediction would find its triplet once the two boxes are treated as one.
+  prediction would find its triplet if the two boxes were treated as one.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
   time-sensitive classes of HICO-DET. It does not list the classes that they are confused with; the
   text names catching and throwing a frisbee, and boarding and leaving an airplane. The counterparts
-  in ``vocabularies/hico_det_time_sensitive.csv`` are chosen by this package: HOI classes of the
-  same object that alternate with the class and can look the same in a picture, such as its reverse,
-  another motion through the same pose, or its beginning or end. Actions that may happen at the same
-  time (hold a racket, swing it) are not counterparts. 26 of the 68 have none, because HICO-DET
-  lacks the class, such as closing what is opened.
-- Annotators omit verbs and people. Other verbs on the same pair are weak evidence: nearly all
-  action errors of HICO-DET have them by definition.
+  in ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this package: HOI classes of the
+  same object that alternate with the class and can look the same in a picture, such as the reverse
+  action, another motion through the same pose, or the beginning or end of the action. Actions that
+  may happen at the same time (hold a racket, swing it) are not counterparts. 26 of the 68 classes
+  have no counterpart, because HICO-DET lacks the class, such as closing what is opened.
+- Annotators omit verbs and people. Other verbs on the same pair are weak evidence: by definition,
+  nearly all action errors on HICO-DET are on a pair with other verbs.
 """
 
 from __future__ import annotations
@@ -77,20 +78,20 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "near_duplicate_annotation",
             "Box annotated twice",
-            "The prediction would find a triplet that nothing finds if annotated boxes of one "
+            "The prediction would find an otherwise unfound triplet if annotated boxes of one "
             f"category with IoU > {NEAR_DUPLICATE_IOU} were one box.",
         ),
         Cause(
             "time_sensitive",
             "Time-sensitive",
-            "Its pair is annotated with a class that a still picture cannot tell from the "
-            "predicted class, such as 'catch frisbee' from 'throw frisbee'.",
+            "Its pair is annotated with a class that cannot be told from the predicted class in a "
+            "still picture, such as 'catch frisbee' and 'throw frisbee'.",
         ),
         Cause(
             "other_verb",
             "Other verb",
-            "Its pair is annotated with other verbs only. Either a verb is missing there, or the "
-            "model is wrong.",
+            "Its pair is annotated with other verbs only. Either the annotation lacks a verb, or "
+            "the model is wrong.",
         ),
         Cause(
             "person_without_triplet",
@@ -101,12 +102,12 @@ CAUSES: dict[str, Cause] = {
             "confident_person",
             "Confident person",
             f"Its person box reaches IoU {BACKGROUND_IOU} with no annotated person, but "
-            "predictions there score as high as for half of the found people in the image.",
+            "predictions there score as high as those for half of the people found in the image.",
         ),
         Cause("model", "None of these patterns", "None of these."),
     )
 }
-"""In order of precedence: a false positive has the first cause that applies."""
+"""Causes in order of precedence: a false positive has the first cause that applies."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,18 +117,18 @@ class Causes:
     Parameters
     ----------
     names : tuple of str
-        The causes that the data set allows, in the order of :data:`CAUSES`. ``time_sensitive``
-        needs a list of classes, which exists for HICO-DET only. If predictions are matched by
+        The causes that apply to the data set, in the order of :data:`CAUSES`. ``time_sensitive``
+        needs a list of classes, which exists only for HICO-DET. If predictions are matched by
         person (V-COCO), people without actions are annotated as such, and
         ``person_without_triplet`` does not apply.
     row_cause : (R,) int8 array
-        Position in ``names`` for the rows of the ledger; -1 for true positives.
+        Cause of each row of the ledger, as a position in ``names``; -1 for true positives.
     row_label : (R,) int8 array
-        Their labels.
+        Label of each row.
     delta_map : dict of dict
-        Change in mAP when the false positives of a cause are removed, by cause and split: signed
-        fractions; None if either mAP is undefined. If they had been right, mAP could have risen by
-        more.
+        Change in mAP when the false positives with a cause are removed, by cause and split: signed
+        fractions; None if mAP is undefined before or after. If these predictions had been right,
+        mAP could have risen by more.
     """
 
     names: tuple[str, ...]
@@ -137,17 +138,17 @@ class Causes:
 
     @cached_property
     def table(self) -> npt.NDArray[np.int64]:
-        """Number of predictions with each cause and each label, (causes, labels)."""
+        """Number of predictions with each cause and label, (causes, labels)."""
         false = self.row_cause >= 0
         cell = self.row_cause[false].astype(np.int64) * len(LABELS) + self.row_label[false]
         counts = np.bincount(cell, minlength=len(self.names) * len(LABELS))
         return counts.reshape(-1, len(LABELS))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """``count``, ``share``, ``action_share`` and ``delta_map`` of each cause.
+        """Return ``count``, ``share``, ``action_share`` and ``delta_map`` of each cause.
 
-        ``share`` is the fraction of all false positives, ``action_share`` the fraction of action
-        errors; None if there are no such errors.
+        ``share`` is the fraction of all false positives and ``action_share`` the fraction of all
+        action errors that have the cause; None if there are no such errors.
         """
         counts = self.table.sum(axis=1)
         actions = self.table[:, ACTION]
@@ -166,7 +167,7 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
     """Find the pattern that each false positive fits.
 
     The cause is ``model`` for a false positive that repeats a found triplet on nearly the same
-    boxes, that has the verb `no_interaction`, or whose pair has no other verbs.
+    boxes, has the verb `no_interaction`, or is on a pair with no other verbs.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
 
 
 def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
-    """Drop the causes that do not apply to the data set, and compute the differences in mAP."""
+    """Drop the causes that do not apply to the data set, and compute the changes in mAP."""
     impossible = {
         "time_sensitive": counterparts(diagnosis.vocabulary) is None,
         "person_without_triplet": diagnosis.protocol.pairing == "person",
@@ -240,7 +241,7 @@ def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
 
 
 def delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
-    """Return the difference that another ledger of a diagnosis makes to mAP, by split."""
+    """Return the change in mAP, by split, if another ledger replaces that of a diagnosis."""
     scores = ledger.scores(diagnosis.protocol)
     after, _ = split_means(scores, diagnosis.protocol, diagnosis.splits)
     delta: Split = {}
@@ -256,7 +257,7 @@ def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.
     fits, fits_missed = fits_near_duplicate(images)
     time_sensitive, other = other_verbs(images, counterpart)
     # A prediction that fits only near duplicates of found triplets repeats one of these triplets.
-    # Neither the boxes nor the other verbs of the pair explain it.
+    # Neither the boxes nor the other verbs of the pair explain this error.
     evidence = {
         "near_duplicate_annotation": fits_missed,
         "time_sensitive": time_sensitive & ~fits,
@@ -265,6 +266,6 @@ def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.
         "confident_person": confident_people(images),
         "model": images.false,
     }
-    # The first cause that applies wins: CAUSES is in order of precedence.
+    # CAUSES is in order of precedence, so the first cause that applies wins.
     cause = np.select([evidence[name] for name in names], list(range(len(names))), -1)
     return cause.astype(np.int8)

@@ -1,4 +1,4 @@
-"""The tables of a diagnosis as pandas data frames."""
+"""Convert the tables of a diagnosis to pandas data frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, error_title
 
 FRAMES = ("classes", "images", "errors", "cases")
-CASES = 100  # of each kind of error
+CASES = 100  # maximum number for each kind of error
 
 
 def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
@@ -22,7 +22,7 @@ def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
     Raises
     ------
     InputError
-        If pandas is not installed, the table is unknown, or cases are requested of a diagnosis
+        If pandas is not installed, the table is unknown, or cases are requested from a diagnosis
         without its annotations and predictions.
     """
     if of not in FRAMES:

@@ -22,7 +22,7 @@ class NearestBox:
     box : int
         Row of the box table; -1 if there is no box to compare with.
     iou : float
-        Intersection over union; 0 if they do not overlap.
+        Intersection over union; 0 if the boxes do not overlap.
     """
 
     box: int = -1
@@ -31,16 +31,16 @@ class NearestBox:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MatchedImages:
-    """A few images of joined scenes, rematched on their own.
+    """A few images of joined scenes, matched again separately from the others.
 
     Parameters
     ----------
     annotations, predictions : Scenes
-        The evidence of only these images.
+        The scenes, restricted to these images.
     matched : Match
         The match of predictions and annotations.
     annotation_rows, prediction_rows : (A,) and (T,) int array
-        Rows of their triplets in the full scenes, ascending.
+        Row of each triplet in the full scenes, ascending.
     """
 
     annotations: Scenes
@@ -53,7 +53,7 @@ class MatchedImages:
     def of(
         annotations: Scenes, predictions: Scenes, images: IntArray, protocol: Protocol
     ) -> MatchedImages:
-        """Select and match some images of joined scenes."""
+        """Select the given images of joined scenes, and match their predictions."""
         images = np.unique(images)
         taken = marked(images, len(annotations))
         mine, theirs = annotations.take(images), predictions.take(images)
@@ -71,11 +71,11 @@ class MatchedImages:
         return self.matched.protocol
 
     def annotated(self, row: int) -> int:
-        """Convert the row of an annotated triplet in the whole scenes to its row here."""
+        """Convert the row of an annotated triplet in the full scenes to its row here."""
         return int(np.searchsorted(self.annotation_rows, row))
 
     def predicted(self, row: int) -> int:
-        """Convert the row of a predicted triplet in the whole scenes to its row here."""
+        """Convert the row of a predicted triplet in the full scenes to its row here."""
         return int(np.searchsorted(self.prediction_rows, row))
 
     def boxes(self, scenes: Scenes, triplet: int) -> tuple[int, int]:
@@ -84,14 +84,14 @@ class MatchedImages:
         return int(scenes.pair_human[pair]), int(scenes.pair_object[pair])
 
     def closest(self, box: int, among: BoolArray | None = None) -> NearestBox:
-        """Find the annotated box that a predicted one overlaps most, among comparable categories.
+        """Find the annotated box of a comparable category that a predicted box overlaps most.
 
         Parameters
         ----------
         box : int
-            Row of the predicted boxes, or -1 for no box.
+            Row of the predicted box, or -1 for no box.
         among : (Ba,) bool array, optional
-            The annotated boxes to consider; all by default.
+            Mask of the annotated boxes to consider; all by default.
         """
         if box < 0:
             return NearestBox()
@@ -101,7 +101,7 @@ class MatchedImages:
         return _largest(annotated, overlap.iou(np.full(len(annotated), box), annotated))
 
     def closest_of_all(self, box: int) -> NearestBox:
-        """Find the annotated box that a predicted one overlaps most, regardless of category."""
+        """Find the annotated box of any category that a predicted box overlaps most."""
         boxes = np.flatnonzero(self.annotations.box_image == self.predictions.box_image[box])
         mine = np.repeat(self.predictions.box_xyxy[box][None], len(boxes), axis=0)
         return _largest(
@@ -109,14 +109,14 @@ class MatchedImages:
         )
 
     def closest_predicted(self, box: int, among: IntArray) -> NearestBox:
-        """Find the predicted box that an annotated one overlaps most, among comparable categories.
+        """Find the predicted box of a comparable category that an annotated box overlaps most.
 
         Parameters
         ----------
         box : int
-            Row of the annotated boxes.
+            Row of the annotated box.
         among : int array
-            The predicted boxes to consider; -1 for no box.
+            Rows of the predicted boxes to consider; -1 for no box.
         """
         overlap = self.matched.overlap
         among = np.unique(among[among >= 0])

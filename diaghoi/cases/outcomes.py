@@ -20,19 +20,19 @@ from diaghoi.exceptions import InputError
 RIGHT, FALSE, MISSED = "right", "false", "missed"
 OUTCOMES = (RIGHT, FALSE, MISSED)
 LEGIBLE = 8
-"""Largest number of a model's triplets in one image whose boxes remain distinguishable in a column.
+"""Maximum number of triplets of a model in one image before their boxes become indistinguishable.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairOutcome:
-    """The verbs of one pair that have the same outcome.
+    """The verbs of one pair that share an outcome.
 
     Parameters
     ----------
     outcome : {"right", "false", "missed"}
-        Whether the verbs are true positives, other predictions, or annotated triplets that no true
-        positive finds.
+        Whether the verbs are from true positives, from other predictions, or from annotated
+        triplets that no true positive finds.
     human, object : box or None
         Predicted boxes, or annotated boxes if the pair is missed; None for a role without a box.
     name : str
@@ -59,12 +59,12 @@ class ImageOutcomes:
     Parameters
     ----------
     image : str
-        Its name.
+        Name of the image.
     size : (width, height) or None
         Size of the image in pixels, if known.
     pairs : tuple of PairOutcome
-        True positives come first, then false positives, then misses; within each, the highest
-        scores come first.
+        True positives come first, then false positives, then misses; within each outcome, the
+        highest scores come first.
     """
 
     image: str
@@ -78,14 +78,14 @@ def outcome_counts(diagnosis: Diagnosis, threshold: float) -> IntArray:
     Parameters
     ----------
     diagnosis : Diagnosis
-        Any.
+        Any diagnosis.
     threshold : float
         Lowest score of the predictions that count.
 
     Returns
     -------
     (images, 3) int array
-        In the order of :data:`OUTCOMES`.
+        Counts in the order of :data:`OUTCOMES`.
     """
     ledger = diagnosis.ledger
     shown = ledger.row_score >= threshold
@@ -108,18 +108,19 @@ def telling(
     Parameters
     ----------
     counts : (models, images, 3) sequences of int
-        Triplets as from :func:`outcome_counts`.
+        Numbers of triplets, as from :func:`outcome_counts`.
     images : sequence of str
-        Names of these images.
+        Names of the images.
     top : int
         Number of images to choose.
 
     Returns
     -------
     list of str
-        For one model, images with many different outcomes and few triplets. For several detectors,
-        the images where the last one gains most over the first alternate with those where it loses
-        most. Images with more than :data:`LEGIBLE` triplets of a model come last.
+        For one detector, images with many different outcomes and few triplets come first. For
+        several detectors, the images where the last detector gains most over the first alternate
+        with those where it loses most, and images with more than :data:`LEGIBLE` triplets of a
+        detector come last.
     """
     table = np.asarray(counts).reshape(len(counts), len(images), len(OUTCOMES))
     total = table.sum(axis=(0, 2))
@@ -149,15 +150,15 @@ def shared_outcomes(
     images : sequence of str
         Names of images in these diagnoses.
     threshold : float, optional
-        Lowest score of the predictions that count. The default is the score at the best F1 of each
-        detector; if no prediction is right, all count.
+        Lowest score of the predictions that count. The default is the score at which each detector
+        has its best F1; if no prediction is right, all count.
     top : int, optional
         Number of images to choose with :func:`telling`.
 
     Returns
     -------
     thresholds : list of float
-        Of each detector.
+        Threshold of each detector.
     outcomes : list of lists of ImageOutcomes
         Outcomes of each detector, in the order of the images.
 
@@ -170,7 +171,7 @@ def shared_outcomes(
     for other, *_ in models[1:]:
         if set(other.names.tolist()) != set(first.names.tolist()):
             raise InputError(
-                f"{other.label}: has other images than {first.label}; give models on the same "
+                f"{other.label}: has other images than {first.label}; give models with the same "
                 "annotations"
             )
     least = [_least(model[0]) if threshold is None else threshold for model in models]
@@ -199,7 +200,7 @@ def image_outcomes(
     images: Sequence[str],
     threshold: float,
 ) -> list[ImageOutcomes]:
-    """Collect the outcomes of one detector on some images.
+    """Collect the outcomes of one detector on the given images.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def image_outcomes(
     annotations, predictions : Scenes
         The scenes that were diagnosed.
     images : sequence of str
-        Names of images that the annotations or predictions have.
+        Names of images in the annotations or predictions.
     threshold : float
         Lowest score of the predictions that count.
 
@@ -246,14 +247,14 @@ def image_outcomes(
 
 
 def _unfound(ledger: Ledger, shown: BoolArray) -> BoolArray:
-    """Find the annotated triplets that no counted prediction finds."""
+    """Find the annotated triplets that no shown prediction finds."""
     unfound = np.ones(len(ledger.annotation_class), bool)
     unfound[ledger.row_annotation[shown & ledger.true]] = False
     return unfound
 
 
 def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOutcome]:
-    """Join the triplets of each pair, in order."""
+    """Combine the triplets of each pair into one outcome, in order."""
     by_pair: dict[int, list[int]] = {}
     for triplet in triplets.tolist():
         by_pair.setdefault(int(scenes.triplet_pair[triplet]), []).append(triplet)

@@ -1,7 +1,7 @@
-"""Association errors that pair a person with themselves.
+"""Count association errors that pair a person with themselves.
 
-If people are objects too, a detector that scores all pairs of boxes also pairs a person with a
-second box of the same person. Both boxes are right, and no annotated triplet joins them.
+If people can also be objects, a detector that scores all pairs of boxes also pairs a person with a
+second box of the same person. Both boxes are right, but no annotated triplet joins them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def paired_with_itself(
 ) -> dict[str, Any]:
     """Count the association errors that pair one annotated object with itself.
 
-    In such an error, the annotated boxes that the two predicted boxes overlap most are one object:
+    In such an error, the annotated boxes that the two predicted boxes overlap most show one object;
     see :func:`~diaghoi.cases.annotation_faults.are_one`.
 
     Parameters
@@ -43,8 +43,8 @@ def paired_with_itself(
     Returns
     -------
     dict
-        ``count``, ``share`` (of the association errors; None without such errors) and ``delta_map``
-        (the signed change in mAP without these predictions, by split).
+        ``count``, ``share`` (of the association errors; None if there are none) and ``delta_map``
+        (the signed change in mAP when these predictions are removed, by split).
 
     Raises
     ------
@@ -71,7 +71,7 @@ def paired_with_itself(
 
 
 def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray:
-    """Find the triplets, (T,), whose two boxes best overlap annotated boxes of one object."""
+    """Return a mask, (T,), of the triplets whose two boxes best overlap one annotated object."""
     overlap = box_overlap(annotations, predictions, protocol)
     entries = np.flatnonzero(overlap.reached)
     acting = entries
@@ -86,9 +86,9 @@ def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> B
 
 
 def _closest(overlap: Overlap, entries: IntArray) -> IntArray:
-    """Return the annotated box that each predicted box overlaps most, of some; -1 if none."""
+    """Return the annotated box that each predicted box overlaps most in the entries; -1 if none."""
     closest = np.full(len(overlap.cell_of_predicted), -1, dtype=np.int64)
-    # The first annotated box on ties.
+    # Ties go to the first annotated box.
     order = np.lexsort(
         (overlap.annotated[entries], -overlap.value[entries], overlap.predicted[entries])
     )

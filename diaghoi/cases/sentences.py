@@ -27,14 +27,15 @@ def sentence(view: MatchedImages, triplet: int, label: int) -> str:
     view : MatchedImages
         Scenes that include the image of the triplet.
     triplet : int
-        The predicted triplet there.
+        Row of the predicted triplet in these scenes.
     label : int
         Error of the prediction, as a position in :data:`diaghoi.evaluation.errors.LABELS`.
 
     Returns
     -------
     str
-        IoU values have two decimals, or three where two would say that 0.499 reaches 0.5.
+        The sentence. IoU values have two decimals, or three if rounding to two would suggest that
+        0.499 reaches 0.5.
     """
     describe = (BY_PERSON if view.protocol.pairing == "person" else BY_TRIPLET)[LABELS[label]]
     text = describe(view, triplet)
@@ -62,7 +63,7 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
 
 
 def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
-    # Files that list boxes have many outside any pair; these could not have found the triplet.
+    # Files that list boxes have many that are in no pair; these could not have found the triplet.
     if near.box < 0:
         return f"no {name} box is in a predicted pair"
     if near.iou == 0:
@@ -121,7 +122,7 @@ def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
     Returns
     -------
     (K,) int array
-        Rows of the annotated pairs, the best overlap first.
+        Rows of the annotated pairs, best overlap first.
     """
     hits, annotations = view.matched.hits, view.annotations
     pairs = annotations.triplet_pair[_counted(view)]
@@ -176,7 +177,7 @@ BY_TRIPLET: dict[str, Callable[[MatchedImages, int], str]] = {
 }
 
 
-# V-COCO: a prediction belongs to the person it overlaps most, and categories are ignored.
+# V-COCO: a prediction belongs to the person that it overlaps most, and categories are ignored.
 
 
 def closest_person(view: MatchedImages, box: int) -> NearestBox:
@@ -186,12 +187,12 @@ def closest_person(view: MatchedImages, box: int) -> NearestBox:
 
 
 def _done(view: MatchedImages, triplet: int, person: int) -> int:
-    """Return the annotated triplet of a person with the predicted verb; -1 if there is none."""
+    """Return a person's annotated triplet with the predicted verb; -1 if there is none."""
     annotations = view.annotations
     done = (annotations.pair_human[annotations.triplet_pair] == person) & (
         annotations.triplet_verb == view.predictions.triplet_verb[triplet]
     )
-    # The last one, as in diaghoi.evaluation.matching.by_person.
+    # If there are several, the last one, as in diaghoi.evaluation.matching.by_person.
     return int(np.flatnonzero(done)[-1]) if done.any() else -1
 
 
@@ -249,7 +250,7 @@ def _person_both(view: MatchedImages, triplet: int) -> str:
     human, _ = view.boxes(view.predictions, triplet)
     person = closest_person(view, human)
     if person.iou == 0:
-        return f"{_wrong_person(view, person)}, and so no object box can be right"
+        return f"{_wrong_person(view, person)}, so no object box can be right"
     return f"{_wrong_person(view, person)}, and {_not_the_role(view, triplet, person)}"
 
 
@@ -274,7 +275,7 @@ def _not_the_role(view: MatchedImages, triplet: int, person: NearestBox) -> str:
         return "the annotation has no object box"
     if obj < 0:
         return LACKING
-    return f"the annotated object is another (IoU {shown_iou(view, view.iou(obj, role))})"
+    return f"the annotated object is a different one (IoU {shown_iou(view, view.iou(obj, role))})"
 
 
 BY_PERSON: dict[str, Callable[[MatchedImages, int], str]] = {
@@ -361,7 +362,7 @@ def _counted(view: MatchedImages) -> BoolArray:
 
 
 def _verbs(view: MatchedImages, of: BoolArray) -> str:
-    """List the verbs of those annotated triplets that count."""
+    """List the verbs of the given annotated triplets, if they count."""
     annotations = view.annotations
     verbs = dict.fromkeys(annotations.triplet_verb[of & _counted(view)].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]
@@ -369,7 +370,7 @@ def _verbs(view: MatchedImages, of: BoolArray) -> str:
 
 
 def ious(view: MatchedImages, mine: tuple[int, int], theirs: tuple[int, int]) -> str:
-    """Format how much the human and object box of a prediction overlap annotated ones."""
+    """Format the IoU of a prediction's human and object boxes with annotated boxes."""
     values = [
         shown_iou(view, view.iou(*boxes))
         for boxes in zip(mine, theirs, strict=True)
@@ -384,7 +385,7 @@ def shown_score(score: float) -> str:
 
 
 def shown_iou(view: MatchedImages, value: float) -> str:
-    """Format an IoU with two decimals, or with three if two would cross the threshold."""
+    """Format an IoU with two decimals, or with three if rounding would cross the threshold."""
     enough = reaches(view.protocol, value)
     if reaches(view.protocol, round(value, 2)) == enough:
         return f"{value:.2f}"

@@ -1,6 +1,6 @@
 """Semantic similarity of wrong predictions to the annotations, triplet by triplet.
 
-:mod:`diaghoi.semantic.diagnosis` computes it; cases and pages show it.
+:mod:`diaghoi.semantic.diagnosis` computes the similarities; cases and pages show them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 
 NEAR, PLAUSIBLE = 0.75, 0.5
-"""An error is near at or above the first similarity, and plausible above the second. With equal
-weights, the right object alone gives a wrong action a similarity of 0.5, hence *above*.
+"""An error is *near* if its similarity is at least the first value, and *plausible* if it is above
+the second. With equal weights, the right object alone gives a wrong action a similarity of 0.5, so
+a similarity of exactly 0.5 is not plausible.
 """
 KINDS = {
     "near": f"Near (σ >= {NEAR:g})",
@@ -23,9 +24,9 @@ KINDS = {
     "wrong": "Wrong",
     "nothing": "Nothing annotated there",
 }
-"""Title of each kind of error by σ, the similarity of the whole interaction."""
+"""Title of each kind of error; σ is the similarity of the whole interaction."""
 COMPARED = {"action": "action", "object_box": "object"}
-"""The errors that are compared with the annotations, and the part that is wrong in each."""
+"""The errors that are compared with the annotations, and the wrong part of each."""
 
 
 class TripletSimilarity(NamedTuple):
@@ -34,7 +35,7 @@ class TripletSimilarity(NamedTuple):
     Parameters
     ----------
     similarity : float or None
-        Sigma in [0, 1]; None if nothing is annotated there.
+        Sigma in [0, 1]; None if nothing is annotated at the boxes of the prediction.
     kind : str
         One of :data:`KINDS`.
     meant : str or None
@@ -48,7 +49,7 @@ class TripletSimilarity(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarities:
-    """Similarities of the wrong predictions of a detector to the annotations.
+    """Similarities of a detector's wrong predictions to the annotations.
 
     Parameters
     ----------
@@ -60,12 +61,12 @@ class Similarities:
         The annotated interaction that each prediction is compared with, as an index into ``names``;
         -1 for none.
     names : tuple of str
-        Names of interactions.
+        Names of the annotated interactions.
     sigma : str
         Formula for sigma, given the similarities of verbs and objects.
     tables : mapping
-        ``name`` and ``source`` of the tables of ``verbs`` and, where objects are compared,
-        ``objects``.
+        ``name`` and ``source`` of the similarity table of ``verbs`` and, if objects are compared,
+        that of ``objects``.
     """
 
     value: FloatArray
@@ -87,5 +88,5 @@ class Similarities:
         )
 
     def of_kinds(self, kinds: Sequence[str]) -> BoolArray:
-        """Return a mask, (T,), of the triplets of some kinds."""
+        """Return a mask, (T,), of the triplets of the given kinds."""
         return np.isin(self.kind, [list(KINDS).index(kind) for kind in kinds])

@@ -1,7 +1,7 @@
-"""Annotated triplets that are missed because the annotators drew their boxes twice.
+"""Count annotated triplets that are missed because annotators drew their boxes twice.
 
-Some triplets are annotated twice, with boxes drawn slightly differently. A detector that gives each
-person and object one box finds only one of the two. The other one counts as not found, whatever the
+Some triplets are annotated twice, with slightly different boxes. A detector that gives each person
+and object one box finds only one of the two triplets. The other counts as not found, whatever the
 detector does, and no false positive reveals this.
 """
 
@@ -26,7 +26,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     """Count the unfound triplets whose twin is found, and measure their cost.
 
     The twin of a triplet has the same image and class, and both of its boxes overlap those of the
-    triplet by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`: the same
+    triplet by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. It is the same
     triplet drawn twice, or a neighbour. Unfound triplets have no true positive. They include the
     triplets of the error ``missed_gt``, which have no assigned prediction either.
 
@@ -41,8 +41,8 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     Returns
     -------
     dict
-        ``count``, ``share`` (of the annotated triplets) and ``delta_map`` (signed, by split): mAP
-        without these triplets among the positives minus mAP.
+        ``count``, ``share`` (of the annotated triplets) and ``delta_map`` (the signed change in mAP
+        when these triplets no longer count as positives, by split).
 
     Raises
     ------
@@ -65,7 +65,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
 
 
 def _with_twin(scenes: Scenes, rows: BoolArray, others: BoolArray, margin: float) -> BoolArray:
-    """Return a mask, (T,), of the triplets that have a twin among others."""
+    """Return a mask, (T,), of the triplets in ``rows`` that have a twin in ``others``."""
     classes = np.int64(len(scenes.vocabulary))
     key = scenes.triplet_image * classes + scenes.triplet_class
     mine, theirs = np.flatnonzero(rows), np.flatnonzero(others)
@@ -80,7 +80,7 @@ def _with_twin(scenes: Scenes, rows: BoolArray, others: BoolArray, margin: float
 
 
 def _same_box(scenes: Scenes, one: IntArray, other: IntArray, margin: float) -> BoolArray:
-    """Check whether two boxes are one object; two roles without a box count as equal."""
+    """Check whether two boxes show one object; two roles without a box count as equal."""
     overlap = box_iou(scenes.box_xyxy[one], scenes.box_xyxy[other], margin)
     boxes = (one >= 0) & (other >= 0)
     return np.where(boxes, overlap > NEAR_DUPLICATE_IOU, one == other)

@@ -1,4 +1,4 @@
-"""The most typical case of each error."""
+"""Choose the most typical case of each error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def typical_cases(
     hoi: int | None = None,
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose one case of each error: the first one of the class with the most such errors.
+    """Choose one case of each error: the first case of the class with the most such errors.
 
-    If a class is named, the case is the first of that class.
+    If a class is given, the case is the first of that class.
 
     Parameters
     ----------
     diagnosis, annotations, predictions, hoi, images
-        As for :func:`diaghoi.cases.cases.worst_cases`, which also defines the order of the cases of
+        As for :func:`diaghoi.cases.cases.worst_cases`, which also defines the order of the cases in
         a class.
     errors : sequence of str
         Labels of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
@@ -40,7 +40,7 @@ def typical_cases(
     Raises
     ------
     InputError
-        As :func:`diaghoi.cases.cases.worst_cases`.
+        As for :func:`diaghoi.cases.cases.worst_cases`.
     """
     ledger = diagnosis.ledger
     on = np.isin(diagnosis.names, list(images)) if images else None

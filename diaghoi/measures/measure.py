@@ -11,7 +11,7 @@ from diaghoi.data.table import Better, Unit
 
 FULL = "full"
 SPLIT = "{}"
-"""Stands for a group of classes in the path of a measure."""
+"""Placeholder for a group of classes in the path of a measure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,8 @@ class Measure:
     ----------
     path : str
         Path in a result: ``pairs.recall``. ``{}`` stands for the group of classes if the number
-        exists for each group. For all classes the group is omitted inside the path:
-        ``pairs.{}.recall`` is ``pairs.recall`` and ``pairs.rare.recall``.
+        exists for each group. For all classes, the group is omitted inside the path:
+        ``pairs.{}.recall`` stands for ``pairs.recall`` and ``pairs.rare.recall``.
     title : str
         Name in a report. ``{protocol}`` and ``{roles}`` are filled from the result.
     doc : str
@@ -31,17 +31,17 @@ class Measure:
     table : str
         Key of the comparison table that shows the number; empty for none.
     short : str
-        Name in that table, by default the title; for numbers of groups under one shared title, the
-        name of the number of all classes.
+        Name in that table, by default the title. If the groups of classes share a title, the name
+        of the number over all classes.
     group : str
-        Title shared with neighbours there; ``{}`` if neighbours stand side by side for each group
-        of classes.
+        Title that the number shares with its neighbours in that table; ``{}`` if neighbours stand
+        side by side for each group of classes.
     unit : {"percent", "points", "count", "number", "index", "change"}
         Format in tables; see :class:`diaghoi.data.table.Column`.
     better : {"higher", "lower"} or None
-        Direction of better values; None if neither direction is better.
+        Which values are better; None if neither are.
     report : {"map", "parts", ""}
-        Report table that shows the number; empty for none.
+        Table of the report that shows the number; empty for none.
     indented : bool
         Whether the number belongs to the one above it in a report.
     dataset : str
@@ -51,12 +51,12 @@ class Measure:
     tested : bool
         Whether comparisons test the number along with mAP and ΔmAP; only ratios can be tested.
     counts : callable or None
-        Counts of a ratio with intervals and tests: a function of a diagnosis and a group of classes
-        that returns the contribution of each of the N images to the numerator and the denominator,
-        two nonnegative (N,) int arrays.
+        Counts of a ratio that has intervals and tests: a function that takes a diagnosis and a
+        group of classes, and returns two nonnegative (N,) int arrays, the contribution of each
+        image to the numerator and to the denominator.
     pairs : tuple of str
-        Names of the two counts of :class:`diaghoi.evaluation.pairs.PairCounts`, if the number is a
-        ratio of per-image counts of a diagnosis.
+        Names of the numerator and the denominator in
+        :class:`diaghoi.evaluation.pairs.PairCounts`, if the number is their ratio.
     """
 
     path: str
@@ -86,7 +86,7 @@ class Measure:
         return SPLIT in self.path
 
     def keys(self, split: str = FULL) -> tuple[str, ...]:
-        """Return the path in a result, for all classes or for a group."""
+        """Return the path in a result, for all classes or for a group of classes."""
         keys = self.path.split(".")
         if split == FULL and keys[-1] != SPLIT:
             keys = [key for key in keys if key != SPLIT]
@@ -97,7 +97,7 @@ class Measure:
         return ".".join(self.keys(split))
 
     def has(self, split: str) -> bool:
-        """Check whether a group of classes has the number: all groups do, or only "full"."""
+        """Check whether a group of classes has the number; either all groups or only "full" do."""
         return self.by_split or split == FULL
 
     def splits(self, splits: Iterable[str]) -> list[str]:
@@ -105,7 +105,7 @@ class Measure:
         return list(splits) if self.by_split else [FULL]
 
     def is_in(self, result: Mapping[str, Any]) -> bool:
-        """Check whether a result has the number, even if undefined."""
+        """Check whether a result has the number, defined or not."""
         found: Any = result
         for key in self.keys():
             if not isinstance(found, Mapping) or key not in found:
@@ -114,7 +114,7 @@ class Measure:
         return self.dataset in ("", result["dataset"])
 
     def value(self, result: Mapping[str, Any], split: str = FULL) -> Any:
-        """Look the number up in a result; None if the number is undefined or missing."""
+        """Look up the number in a result; None if the number is undefined or missing."""
         found: Any = result
         for key in self.keys(split):
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -130,7 +130,7 @@ class Measure:
         return text.format(protocol=protocol, roles=roles, fewer=roles - 1)
 
     def add(self, result: dict[str, Any], diagnosis: Any, splits: Iterable[str]) -> None:
-        """Compute a ratio of a diagnosis, and add it to the result if it is absent."""
+        """Add the number to the result if it is a ratio and the result lacks it."""
         for split in self.splits(splits) if self.is_ratio else ():
             *parts, key = self.keys(split)
             place = result

@@ -115,7 +115,7 @@ _REGISTERED = (
     Measure(
         path="pairs.human_recall",
         title="recall of human boxes",
-        doc="Share of annotated pairs' human boxes that a box of a predicted pair matches.",
+        doc="Share of the human boxes of annotated pairs that a box of a predicted pair matches.",
         report="parts",
         table="pairs",
         short="Humans",
@@ -126,7 +126,7 @@ _REGISTERED = (
     Measure(
         path="pairs.object_recall",
         title="recall of object boxes",
-        doc="Share of annotated pairs' object boxes that a box of a predicted pair matches.",
+        doc="Share of the object boxes of annotated pairs that a box of a predicted pair matches.",
         report="parts",
         table="pairs",
         short="Objects",
@@ -144,7 +144,7 @@ _REGISTERED = (
     Measure(
         path="negatives.ap",
         title="Negatives: AP of rejecting other pairs",
-        doc="AP of ranking pairs without an annotated match behind pairs with one.",
+        doc="AP of ranking pairs that match no annotated pair behind pairs that match one.",
         report="parts",
         table="negatives_actions",
         short="AP",
@@ -181,7 +181,7 @@ _REGISTERED = (
             Measure(
                 path=f"shortcuts.{prior}.map.full",
                 title=f"Prior by the {name}",
-                doc="mAP of the detector's pairs if annotated frequency scores the verbs.",
+                doc="mAP of the detector's pairs if verbs are scored by their annotated frequency.",
                 table="shortcuts",
                 short="Prior",
                 group=f"By the {name}",
@@ -201,11 +201,11 @@ _REGISTERED = (
 )
 
 MEASURES: dict[str, Measure] = {measure.path: measure for measure in _REGISTERED}
-"""All numbers except ΔmAP, by path; others may be registered."""
+"""All numbers except ΔmAP, by path; users may register others."""
 
 
 def cost(name: str) -> Measure:
-    """Describe ΔmAP of an error by the name of its oracle, which users may have registered."""
+    """Describe the ΔmAP of an error, given the name of its oracle, which may be a user's own."""
     title = error_title(name)
     return Measure(
         path=f"oracles.{name}.delta_map.{{}}",

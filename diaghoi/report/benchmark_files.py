@@ -1,4 +1,4 @@
-"""Files of a multiple-choice benchmark: questions, people shown, verdicts and a summary."""
+"""Write the files of a multiple-choice benchmark: questions, people, verdicts and a summary."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ WORDS = {True: "positive", False: "negative", None: ""}
 
 
 def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
-    """Write the files of a benchmark; each appears completely or not at all.
+    """Write the files of a benchmark; each file appears completely or not at all.
 
     ``setting_1.json`` to ``setting_3.json`` have the layout of the published questions, in
-    annotation order. ``people.json`` is for ``--people`` of ``choice score``. ``verdicts.csv`` has
-    all candidates with their outcome and each judge's reply, and can itself serve as a judge.
-    ``summary.json`` is :meth:`ChoiceBenchmark.to_dict`.
+    annotation order. ``people.json`` is for the option ``--people`` of ``choice score``.
+    ``verdicts.csv`` lists all candidates with their outcome and each judge's reply, and can itself
+    serve as a judge. ``summary.json`` holds :meth:`ChoiceBenchmark.to_dict`.
 
     Parameters
     ----------
     folder : pathlib.Path
-        The folder is created if missing.
+        The folder, which is created if missing.
     benchmark : ChoiceBenchmark
         What to write.
 
@@ -62,7 +62,7 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
 
 
 def benchmark_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the output, one line for each file.
+    """Describe the benchmark in one line for each setting and judge, after a line on the images.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def benchmark_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{each['judge']} {each['part']}: {each['asked']:,} candidates, "
             f"{each['inconsistent']:,} negative, {each['consistent']:,} positive, "
-            f"{each['silent']:,} without verdict"
+            f"{each['silent']:,} without a verdict"
         )
 
 
 def left_out(result: Mapping[str, Any]) -> list[str]:
-    """Note which images and people have no questions; see :func:`benchmark_lines`."""
+    """Describe which images and people have no questions; see :func:`benchmark_lines`."""
     without = [
         f"{found['images']:,} images with {REASONS[reason]}, such as {found['first'][0]}"
         for reason, found in result["left_out"].items()
@@ -98,7 +98,7 @@ def left_out(result: Mapping[str, Any]) -> list[str]:
 
 
 def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
-    """Return the questions in the published layout, by name if an image has several."""
+    """Return the questions in the published layout: by image, and by name if it has several."""
     found: dict[str, Any] = {}
     for each in questions:
         entry: dict[str, Any] = {RIGHT: list(each.right), WRONG: list(each.wrong)}
@@ -111,7 +111,7 @@ def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _verdicts(benchmark: ChoiceBenchmark) -> Iterator[list[object]]:
-    """Yield the rows of the table of verdicts, header first."""
+    """Yield the rows of the table of verdicts, starting with the header."""
     names = [record.judge for record in benchmark.records]
     yield ["image", "person", "verb", "object", "verdict", "box", *names]
     for place, (target, negatives) in enumerate(

@@ -1,4 +1,4 @@
-"""Write picture figures for papers: typical errors, outcomes of models, corruptions."""
+"""Write figures with pictures for papers: typical errors, outcomes of models, corruptions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_typical(
     width: float = SINGLE_COLUMN,
     columns: int = 0,
 ) -> list[str]:
-    """Write a figure of a typical case of each error.
+    """Write a figure with a typical case of each error.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ def write_typical(
     model : (Diagnosis, Scenes, Scenes)
         A diagnosis with its annotations and predictions.
     errors, hoi
-        As in :func:`diaghoi.cases.typical.typical_cases`.
+        As for :func:`diaghoi.cases.typical.typical_cases`.
     pictures : Pictures
         Pictures of the images.
     images : sequence of str
-        Restrict cases to these images; by default to images with a picture.
+        Restrict cases to these images; by default, to images that have a picture.
     repairs, width, columns
         As in :func:`diaghoi.plots.figures.picture_panels.error_panel`.
 
     Returns
     -------
     list of str
-        Notes on errors without a case, and on pictures.
+        Notes on errors without a case, and on the pictures.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def write_typical(
     shown = [case.error for case in cases]
     lacking = f"no case of {some_of([name for name in errors if name not in shown])}"
     if not cases:
-        raise InputError(f"{model[2].source or model[0].label}: {lacking} on the images asked for")
+        raise InputError(f"{model[2].source or model[0].label}: {lacking} on the requested images")
     found = FoundPictures(pictures)
     drawn = [found.read(case.image, case.size).image for case in cases]
     with paper():
@@ -87,7 +87,7 @@ def write_outcomes(
     width: float = SINGLE_COLUMN,
     columns: int = 0,
 ) -> list[str]:
-    """Write a figure of right, false and missed pairs of models on the same pictures.
+    """Write a figure with the right, false and missed pairs of models on the same pictures.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def write_outcomes(
     models : sequence of (Diagnosis, Scenes, Scenes)
         Models evaluated on the same images.
     images : sequence of str
-        The images; by default ``top`` images with a picture.
+        The images to show; by default, ``top`` images that have a picture.
     top, threshold
         As in :func:`diaghoi.cases.outcomes.shared_outcomes`.
     width, columns
@@ -105,12 +105,12 @@ def write_outcomes(
     Returns
     -------
     list of str
-        Notes on the score thresholds of shown predictions, and on pictures.
+        Notes on the score thresholds of the shown predictions, and on the pictures.
 
     Raises
     ------
     InputError
-        If the models are on other images, or the file cannot be written.
+        If the models have different images, or the file cannot be written.
     """
     names, notes = _shown(models[0][0], images, pictures)
     chosen = None if images else top
@@ -139,7 +139,7 @@ def write_corrupted(
     columns: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
-    """Write a figure of a picture under corruptions, as created by ``diaghoi robustness corrupt``.
+    """Write a figure of a picture under the corruptions of ``diaghoi robustness corrupt``.
 
     Parameters
     ----------
@@ -157,12 +157,12 @@ def write_corrupted(
     Returns
     -------
     list of str
-        No notes.
+        Empty: there are no notes.
 
     Raises
     ------
     InputError
-        If a picture cannot be read, a corruption is unknown, or OpenCV is missing.
+        If the picture cannot be read, a corruption is unknown, or OpenCV is missing.
     """
     try:
         clean = read_picture(picture).image
@@ -189,7 +189,7 @@ def write_corrupted(
 def _shown(
     diagnosis: Diagnosis, images: Sequence[str], pictures: Pictures
 ) -> tuple[list[str], list[str]]:
-    """Choose the images that a figure can show: the requested ones, or all with a picture."""
+    """Return the images that a figure can show, requested or with a picture, and notes on them."""
     if images:
         return list(dict.fromkeys(images)), []
     names = diagnosis.names.tolist()
@@ -197,11 +197,11 @@ def _shown(
     if not there or len(there) == len(names):
         return names, []
     note = f"{len(there):,} of {len(names):,} images have a picture in {pictures.folder}"
-    return there, [f"{note}; chosen among these"]
+    return there, [f"{note}; chosen from these"]
 
 
 def _subjects(models: Sequence[Model]) -> str:
-    """Name models in a caption without computing their results, which requires all oracles."""
+    """Name models for a caption without computing their results, which would run all oracles."""
     return caption(
         [
             {"label": diagnosis.label, "dataset": diagnosis.vocabulary.name}

@@ -1,4 +1,4 @@
-"""Cases drawn on the pictures in a folder, for galleries and report pages."""
+"""Draw cases on the pictures in a folder, for galleries and report pages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from diaghoi.formats.pictures import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture
 from diaghoi.report.pages import jpeg_url
 
 PIXELS, INCHES = 640, 3.25
-"""Width of the widest picture of a page, in pixels, and in inches, which determines the text size.
-"""
+"""Width of the widest picture on a page, in pixels and in inches; the inches set the text size."""
 QUALITY = 82
-# Text in an empty frame; notes and page have the details.
+# Text in an empty frame; the notes and the page give the details.
 EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
 
 
@@ -41,7 +40,7 @@ class CasePicture(NamedTuple):
 
 
 class FoundPictures:
-    """Reader of pictures that records those with problems.
+    """Reader of pictures that records which of them have problems.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ class CasePictures(FoundPictures):
     pictures : Pictures
         The pictures of the images.
     pixels, inches : float
-        Width of drawings. The fewer inches, the larger are text and lines.
+        Width of drawings. The smaller the width in inches, the larger the text and lines.
     """
 
     def __init__(
@@ -129,5 +128,5 @@ class CasePictures(FoundPictures):
 
 
 def words_for(picture: Picture) -> str:
-    """Explain in an empty frame why it is empty, briefly, to hide little of the boxes."""
+    """Explain why a frame is empty, in few words that hide little of the boxes."""
     return EMPTY[picture.problem] if picture.image is None else ""

@@ -1,4 +1,4 @@
-"""Tables of patterns of false positives, and of wrong words."""
+"""Create the tables of patterns in false positives, and of wrong verbs and objects."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from diaghoi.oracles.localised import OWN_OBJECT
 Result = Mapping[str, Any]
 NOT_FOUND = "Annotated\nnot found"
 WHICH = (
-    "The annotated word may be found as well: 'not found' counts cases without a true positive "
-    "there. If several words are annotated, the assigned one counts, or else the first stored "
-    "one, so the order of the annotations matters."
+    "The annotated word may be found as well: 'not found' counts the cases in which it has no true "
+    "positive. If several words are annotated, the assigned one counts, or else the first in the "
+    "file, so the order of the annotations matters."
 )
-"""Template that names the annotated word next to a wrong one, and the meaning of the column."""
+"""Explains which annotated word stands next to a wrong one, and what 'not found' counts."""
 VERBS_OF_V_COCO = (
     f"Verbs are compared on found pairs: {OWN_OBJECT}. Without an object box, the verbs annotated "
     "for the person count."
@@ -41,7 +41,7 @@ def cause_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable
 
 
 def wrong_word(confusion: Mapping[str, Any]) -> str:
-    """Name a wrong word together with the annotated one: ``carry, where hold is annotated``."""
+    """Name a wrong word and the annotated one: ``carry, where hold is annotated``."""
     text = f"{confusion['predicted']}, where {confusion['annotated']} is annotated"
     return text.replace("_", " ")
 
@@ -56,15 +56,15 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     names = sorted(found, key=lambda name: name == "model")  # the remainder comes last
     groups = [[line(name, found[name]) for name in names]]
     caption = (
-        "A pattern is not a proof: a wrong prediction can follow one, and a missing annotation "
-        "can follow none.\nΔmAP is the gain from removing the predictions of a pattern. Counting "
-        "them as correct could gain more. The gains do not add up."
+        "A pattern is not a proof: a wrong prediction can fit one, and a missing annotation "
+        "can fit none.\nΔmAP is the gain from removing the predictions that fit a pattern. "
+        "Counting them as correct could gain more. The gains do not add up."
     )
     if "other_verb" in found:
         wrong = "wrong actions on found pairs" if by_person(result) else "action errors"
-        caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
+        caption += f"\nOther verb: can cover nearly all {wrong}, even if no label is missing."
         if by_person(result):
-            caption += " With an object box, a wrong verb is an association by the published rule."
+            caption += " By the published rule, a wrong verb with an object box is an association."
     others = {
         "missed_twins": "Not found, but its twin is",
         "paired_with_itself": "Paired with itself",
@@ -78,7 +78,7 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
         )
     if "paired_with_itself" in result:
         caption += (
-            "\nPaired with itself: associations whose two boxes both fit one annotated person "
+            "\nPaired with itself: associations whose two boxes both fit the same annotated person "
             f"best, possibly drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of associations; "
             "ΔmAP if they are removed."
         )
@@ -105,5 +105,5 @@ def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> TextTable:
         ],
         groups,
         caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
-        "ΔmAP of repairing only these predictions; the largest gains are listed.",
+        "ΔmAP: gain from repairing only these predictions; the largest gains are listed.",
     )

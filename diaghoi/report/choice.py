@@ -1,4 +1,4 @@
-"""Terminal output of the multiple-choice evaluation of a model."""
+"""Print the multiple-choice evaluation of a model on a terminal."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from diaghoi.report.text import LINES, heading, marked
 from diaghoi.report.verdict import without_folder
 
 Result = Mapping[str, Any]
-# Number of rows in each table of the diagnosis; the JSON has all.
+# Number of rows in each table of the diagnosis; the JSON has all rows.
 SHOWN = 10
 FOOLED = (
     Column(title="Shown", unit="count"),
     Column(title="Picked", unit="count"),
     Column(title="Rate, %"),
 )
-# Title of each number, and whether it belongs to the number above.
+# Title of each number, and whether the number belongs to the one above it.
 FIGURES = {
     "instance_f1": ("Instance-F1", False),
     "macro_f1": ("Macro-F1", False),
@@ -38,8 +38,8 @@ FIGURES = {
 # With fewer questions, the half-width of a 95 % interval of exact match can exceed 5 points.
 FEW = 400
 CONFUSED = {
-    "confused_verbs": "Wrong option → right option with the same object. Instead: the right "
-    "option was not picked.",
+    "confused_verbs": "Wrong option → right option with the same object. Instead: cases in which "
+    "the right option was not picked.",
     "confused_objects": "Object of a wrong option → object of the right options, once per "
     "right object of a question. Instead: cases in which no right option of that object was "
     "picked.",
@@ -68,7 +68,7 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
     console : rich.console.Console, optional
         Console to print on; by default stdout.
     notes : bool
-        Print the notes, too.
+        Whether to print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
     ways = ", ".join(f"{number:,} {WAYS[how]}" for how, number in result["answers"].items())
@@ -84,12 +84,12 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def _positions_line(result: Result) -> list[str]:
-    """Describe the effect of the position of an option in a sentence, if requested."""
+    """Describe in a sentence the effect of the position of an option, if requested."""
     if "positions" not in result:
         return []
     positions = result["positions"]
     if positions is None:
-        return ["The answers do not tell the order of their options."]
+        return ["The answers do not show the order of their options."]
     return [f"{positions['sentence'][:1].upper()}{positions['sentence'][1:]}."]
 
 
@@ -137,14 +137,14 @@ def _cautions(result: Result) -> list[str]:
     """List facts that affect the interpretation of the numbers."""
     few = result["questions"] < FEW and "intervals" not in result
     chance = (
-        f"{number_of('question', result['questions'])}: numbers vary by points by chance; add "
+        f"{number_of('question', result['questions'])}: numbers can be points off by chance; add "
         "--bootstrap 1000 before you quote them"
     )
     return [*([chance] if few else []), *map(without_folder, result["notes"])]
 
 
 def choice_tables(result: Result) -> list[Table]:
-    """Create the tables of the evaluation of a model."""
+    """Create all tables of a model's evaluation."""
     return [_figures(result, FIGURES).table, *_analyses(result)]
 
 
@@ -205,13 +205,13 @@ def _selection(found: Result) -> TextTable:
         ),
         [lines],
         caption=f"Picked options per question, where {found['right']:.2f} are right on "
-        f"average; none "
-        f"are picked in {percent(found['empty'])} %.",
+        f"average; no option "
+        f"is picked in {percent(found['empty'])} %.",
     )
 
 
 def _distractors(found: Result) -> list[TextTable]:
-    """Create the tables of the wrong options that mislead the model."""
+    """Create the tables on which wrong options mislead the model."""
     tables = []
     for key, title, name in (
         ("classes", "Wrong options picked most", "class"),
@@ -257,6 +257,7 @@ def _positions(found: Result) -> TextTable:
         "p, corrected",
     )
     caption = (
-        "Expected: if the order did not matter. Excess: picked minus expected, in percent of shown."
+        "Expected: if the order did not matter. Excess: picked minus expected, in percent of the "
+        "times shown."
     )
     return TextTable("Position", columns, [lines], caption)

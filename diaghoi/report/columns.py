@@ -1,4 +1,4 @@
-"""Tables per HOI class and per image as CSV or JSON."""
+"""Write tables with a row per HOI class or per image as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def write_table(
     ----------
     path : path
         Ends with ``.csv`` (RFC 4180; undefined cells are empty, and an apostrophe precedes text
-        that spreadsheets would take for a formula) or ``.json`` (a list of one object per row, with
-        ``null`` for undefined values). Fractions stay fractions, in full precision.
+        that spreadsheets would take for a formula) or ``.json`` (a list with one object per row,
+        ``null`` for undefined values). Fractions stay fractions, at full precision.
     table : dict of arrays
         :attr:`diaghoi.Diagnosis.classes`, :attr:`diaghoi.Diagnosis.images`, or your own columns.
     sort : str, optional
         Column by which to sort the rows; the default keeps their order.
     descending : bool
-        Highest first; rows without a value come last in either direction.
+        Whether to sort the highest values first; rows without a value always come last.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def write_table(
     check_table_file(path)
     text = table_text(table, Path(path).suffix[1:].lower(), sort=sort, descending=descending)
     with replacing(path) as temporary:
-        # Image names may not be Unicode.
+        # Image names may be invalid Unicode.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 
@@ -57,7 +57,7 @@ def table_text(
     table, sort, descending
         As in :func:`write_table`.
     kind : {"csv", "json"}
-        How.
+        Format of the text.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def table_text(
 
 
 def check_table_file(path: str | PathLike[str]) -> None:
-    """Refuse a file name without the suffix of a table.
+    """Check that a file name has the suffix of a table.
 
     Raises
     ------

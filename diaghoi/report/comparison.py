@@ -1,4 +1,4 @@
-"""Comparisons as text for terminals and log files."""
+"""Print comparisons as text for terminals and log files."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ from diaghoi.report.terminal import (
 from diaghoi.report.text import GAP, marked
 from diaghoi.report.verdict import unusual
 
-# Number of lines of a comparison's first screen, and of its sentence; minimum length of a name.
+# Maximum number of lines on the first screen of a comparison, and in the sentence on it; minimum
+# length of a shortened name.
 LINES, MOST_LINES, LEAST = 30, 4, 8
 
 
 def to_text(comparison: AnyComparison, width: int = 80) -> str:
-    """Write a comparison as plain text, with its notes; stars mark the best.
+    """Write a comparison as plain text, with its notes; stars mark the best numbers.
 
     Parameters
     ----------
@@ -49,10 +50,10 @@ def to_text(comparison: AnyComparison, width: int = 80) -> str:
 
 
 def print_overview(comparison: AnyComparison, console: Console | None = None) -> None:
-    """Print a sentence and a table per data set of a comparison, and the requested tables.
+    """Print a sentence and a table for each data set of a comparison, and the requested tables.
 
     Long model names are shortened so that six models take at most 30 lines of 80 characters; the
-    full names follow if there is room.
+    full names follow if there is room for them.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def print_overview(comparison: AnyComparison, console: Console | None = None) ->
 
 
 def _fitted(console: Console, table: Table, labels: Sequence[str]) -> tuple[Table, dict[str, str]]:
-    """Shorten model names no more than required for the fewest blocks of a table."""
+    """Shorten model names only as far as needed to split the table into the fewest blocks."""
     longest = min(LONGEST, max(map(cell_len, labels)))
     fitted = []
     for size in range(longest, min(longest, LEAST) - 1, -1):
@@ -118,19 +119,19 @@ def _lines(console: Console, table: Table) -> int:
 
 
 def shortened(labels: Sequence[str], size: int) -> list[str]:
-    """Shorten labels in the middle to a maximum width, keeping them distinct.
+    """Shorten labels in the middle to at most the given width, keeping them distinct.
 
     Parameters
     ----------
     labels : sequence of str
-        All different.
+        Distinct labels.
     size : int
         Maximum width of a label in characters, at least 8.
 
     Returns
     -------
     list of str
-        Shortened labels, with leading numbers if their ends do not distinguish them.
+        Shortened labels, with leading numbers if their starts and ends do not distinguish them.
     """
     for tail in sorted(range(1, size - 1), key=lambda tail: abs(tail - size // 2)):
         short = [_cut(label, size, tail) for label in labels]
@@ -146,7 +147,7 @@ def shortened(labels: Sequence[str], size: int) -> list[str]:
 def _cut(label: str, size: int, tail: int) -> str:
     if cell_len(label) <= size:
         return label
-    # Half of a wide character becomes a blank.
+    # If a wide character is cut in half, a blank replaces it.
     start, end = set_cell_size(label, size - tail - 1), set_cell_size(label[::-1], tail)[::-1]
     return f"{start.rstrip()}…{end.lstrip()}"
 
@@ -164,7 +165,7 @@ def print_comparison(
         Console to print on; by default stdout. The best numbers are bold, or starred if the console
         has no bold type.
     notes : bool
-        Print the notes, too.
+        Whether to print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
     for part in comparison.parts:

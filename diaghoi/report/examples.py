@@ -1,4 +1,4 @@
-"""Examples of semantic matching as text, CSV or JSON."""
+"""Write examples of semantic matching as text, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FIELDS = (
 
 
 def examples_text(examples: Sequence[Example], suffix: str = ".txt") -> str:
-    """Write examples as text like the SHOE supplement, as CSV or as JSON.
+    """Write examples as text, in the style of the SHOE supplement, or as CSV or JSON.
 
     Parameters
     ----------
     examples : sequence of Example
-        Examples of one image stay together.
+        Examples in which those of one image are neighbours.
     suffix : {".txt", ".csv", ".json"}
         ``.txt`` for people; ``.csv`` or ``.json`` (a list) for programs.
     """

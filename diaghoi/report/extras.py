@@ -1,4 +1,4 @@
-"""Tables of further results: variants, other evaluators, intervals, costs.
+"""Create the tables of further results: variants, other evaluators, intervals, costs.
 
 Variants appear next to the original run, as in tables 5 and 6 of the Diag-HOI paper.
 """
@@ -23,7 +23,7 @@ from diaghoi.report.causes import cause_tables
 from diaghoi.statistics.bootstrap import TOO_FEW
 
 Result = Mapping[str, Any]
-# Columns of the variants, by part of a result and key.
+# Columns of the table of variants, by part of a result and key.
 VARIANT_COLUMNS = {
     ("pairs", "per_image"): Column(title="Pairs\nper image", unit="number", width=9),
     ("pairs", "recall"): Column(title="Pair\nrecall, %", width=9),
@@ -31,7 +31,7 @@ VARIANT_COLUMNS = {
     ("map", "full"): Column(title="\nmAP, %", width=9),
 }
 
-# Percentages of the true positives at which operating points are shown.
+# Operating points are shown where these percentages of the true positives are kept.
 KEPT = (25, 50, 75, 90)
 
 
@@ -41,7 +41,7 @@ def extra_tables(result: Result, splits: Sequence[Column]) -> Iterator[Table]:
     Parameters
     ----------
     result : mapping
-        The report; absent keys give no table.
+        The report; a missing key means no table.
     splits : sequence of Column
         Groups of classes shown in the report.
     """
@@ -75,7 +75,7 @@ def _text_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable
 
 
 def _of(splits: Sequence[Column], scores: Mapping[str, float | None]) -> list[float | None]:
-    """Return the number of each group of classes."""
+    """Return the number for each group of classes."""
     return [scores.get(split.key) for split in splits]
 
 
@@ -92,7 +92,7 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
     caption += "; Full also counts listed triplets of no class." if threshold is None else "."
     if best is not None:
         caption += (
-            f"\nHighest F1, Full: {percent(best['f1'])} from a score of {best['threshold']:.3g} on "
+            f"\nHighest F1, Full: {percent(best['f1'])} at a threshold of {best['threshold']:.3g} "
             f"(precision {percent(best['precision'])}, recall {percent(best['recall'])})."
         )
     lines = [
@@ -103,7 +103,7 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _operating_points(found: Result) -> TextTable:
-    """Show the predictions kept by score thresholds."""
+    """Show how many predictions score thresholds keep, and how good these are."""
     curve, best = found["curve"], found["best"]
     keys = ("threshold", "precision", "recall", "f1", "triplets_per_image", "pairs_per_image")
 
@@ -128,12 +128,12 @@ def _operating_points(found: Result) -> TextTable:
         ],
         caption="All classes are pooled: every triplet has the same weight. Predictions "
         "with at least the "
-        "score are kept. Pairs: the pairs of the kept triplets, not of a pair file.",
+        "given score are kept. Pairs: those of the kept triplets, not those of a pair file.",
     )
 
 
 def _best_point(found: Result) -> TextTable:
-    """Show the errors at the best of the thresholds."""
+    """Show the errors at the best threshold."""
     best = found["best"]
     predicted = best["triplets_per_image"] * found["images"]
     calibrated = best["calibration"]
@@ -153,7 +153,7 @@ def _best_point(found: Result) -> TextTable:
 
 
 def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show mAP next to that of priors on the same pairs."""
+    """Show the mAP of the detector next to the mAP of priors on the same pairs."""
     found = result["shortcuts"]
     groups = [[Line(f"Protocol {result['protocol']['name']}", _of(splits, result["map"]))]]
     for key, name in (("object", "Verbs by the object"), ("verb", "Verbs by frequency")):
@@ -169,7 +169,7 @@ def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
         splits,
         groups,
         caption=f"The object alone gives {' to '.join(shares)} % of mAP. Lift: mAP above the "
-        f"prior. Verbs counted in {found['annotations']}; confidence in a pair: "
+        f"prior. Verbs are counted in {found['annotations']}; confidence in a pair: "
         f"{found['confidence']}.",
     )
 
@@ -190,14 +190,14 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
         splits,
         [lines],
         caption="Over all possible rankings of the predictions. In the other tables, all "
-        "predictions of a class share one rank, whose mAP can be below the worst: "
+        "predictions of a class share one rank. The resulting mAP can be below the worst, because "
         "duplicates then rank equal to their true positive, whereas any scores would "
         "rank them behind it.",
     )
 
 
 def _variants(result: Result) -> TextTable:
-    """Show a run and its variants, with differences in brackets below each variant."""
+    """Show a run and its variants; the differences are in brackets below each variant."""
 
     def numbers(figures: Result) -> list[float | None]:
         return [figures[part][key] for part, key in VARIANT_COLUMNS]
@@ -213,16 +213,16 @@ def _variants(result: Result) -> TextTable:
     caption = "In brackets: difference from the unmodified run."
     if any(variant.get("of_pair_scores") for variant in result["variants"].values()):
         caption += (
-            "\nPair score threshold: the file has no detection scores, so the scores of its "
-            "pairs decide."
+            "\nPair score threshold: the file has no detection scores, so the threshold applies to "
+            "the scores of its pairs."
         )
     return TextTable("Variants", list(VARIANT_COLUMNS.values()), [lines], caption)
 
 
 def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show the mAP of each evaluator, with a list of how its rules differ."""
+    """Show the mAP by each evaluator, and list how the rules of the evaluators differ."""
     found = result["rosetta"]
-    remarks = ["Differences of each from the official evaluator:"]
+    remarks = ["How each differs from the official evaluator:"]
     remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
     scores = {"official": result["official"]["default"], **found}
     official, *others = (Line(name, _of(splits, each), key=name) for name, each in scores.items())
@@ -232,7 +232,7 @@ def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show the intervals of the numbers that people quote; the JSON has all."""
+    """Show the intervals of the numbers that people quote; the JSON has all intervals."""
     settings, intervals = result["bootstrap"], result["intervals"]
     few = settings.get("few", {})
     lines: list[Line] = []
@@ -263,7 +263,7 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
 
 def _attribution(result: Result) -> TextTable:
     values = result["attribution"]
-    # The definition is that of the values.
+    # ΔmAP is defined as for the Shapley values: on found pairs.
     read = result["oracles"] | result["localised"]
     alone = {name: read[name]["delta_map"]["full"] for name in ERRORS}
     lines = [Line(ORACLES[name].title, [alone[name], values[name]], key=name) for name in ERRORS]
@@ -273,7 +273,7 @@ def _attribution(result: Result) -> TextTable:
         [lines, [Line("Sum", [sum(alone.values()), values["total"]])]],
         caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
         f"{percent(values['map_repaired'])} with all seven errors repaired.\n"
-        f"Both columns on found pairs: {reading_by_pair(values['pairing'])}.",
+        f"Both columns are on found pairs: {reading_by_pair(values['pairing'])}.",
     )
 
 
@@ -289,7 +289,7 @@ def _calibration(result: Result) -> TextTable:
         "Calibration of triplet scores, %",
         ["All"],
         [[*direction, *lines]],
-        caption="The errors and true positives add up to how much scores are too high or low. "
+        caption="The errors and true positives add up to how much too high or low scores are. "
         "On average: over all predictions, including those with low scores."
         if direction
         else "",
@@ -297,7 +297,7 @@ def _calibration(result: Result) -> TextTable:
 
 
 def _direction(calibration: Mapping[str, Any]) -> list[Line]:
-    """Describe whether scores are too high or too low on average, and the reason."""
+    """Describe whether scores are too high or too low on average, and what causes it."""
     labels, count = calibration.get("errors", {}), calibration.get("count", 0)
     if not labels or not count:
         return []
@@ -319,7 +319,7 @@ def _direction(calibration: Mapping[str, Any]) -> list[Line]:
 
 
 def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
-    """Format an interval in percent: a dash for None, and one value if it has no width."""
+    """Format an interval in percent: a dash for None, and a single value if it has no width."""
     if bounds is None:
         return UNDEFINED
     low, high = (percent(bound, signed=signed) for bound in bounds)

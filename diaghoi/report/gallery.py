@@ -1,4 +1,4 @@
-"""Pictures of the worst cases of each error, in a folder with an index or on a page."""
+"""Draw the worst cases of each error on pictures, in a folder with an index or on a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
 class ErrorCases(NamedTuple):
-    """The worst cases of an error or label, and the number of matching cases."""
+    """The worst cases of an error or label, and the number of all matching cases."""
 
     error: str
     total: int
@@ -47,7 +47,7 @@ class Gallery:
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of the detector.
+        The diagnosis of the detector.
     hoi : str
         HOI class of all cases; empty for any class.
     kinds : tuple of str
@@ -55,7 +55,7 @@ class Gallery:
     images : tuple of str
         The images of all cases; empty for any image.
     similarities : Similarities or None
-        Similarities of action and object errors; None if not compared.
+        Similarities of action and object errors; None if they were not compared.
     sections : tuple of ErrorCases
         Cases in the order of the requested errors.
     """
@@ -90,14 +90,14 @@ def gallery_of(
     Parameters
     ----------
     diagnosis, annotations, predictions, hoi, top, similarities, kinds, images
-        As in :func:`diaghoi.cases.cases.worst_cases`.
+        As for :func:`diaghoi.cases.cases.worst_cases`.
     errors : sequence of str
-        The errors to show, in order.
+        Errors to show, in order.
 
     Raises
     ------
     InputError
-        As :func:`diaghoi.cases.cases.worst_cases`.
+        As for :func:`diaghoi.cases.cases.worst_cases`.
     """
     chosen: dict[str, Any] = {"hoi": hoi, "similarities": similarities, "kinds": kinds}
     of = diagnosis, annotations, predictions
@@ -129,15 +129,15 @@ def write_folder(
 ) -> list[str]:
     """Write one PNG per case, and an index as ``index.json`` and ``index.csv``.
 
-    Files are named by error, rank and image: ``association-001-HICO_00000007.png``. Other files in
-    the folder are not touched.
+    Files are named after the error, rank and image: ``association-001-HICO_00000007.png``. Other
+    files in the folder are not touched.
 
     Parameters
     ----------
     folder : pathlib.Path
-        The folder is created if missing.
+        The folder, which is created if missing.
     gallery : Gallery
-        What is drawn.
+        What to draw.
     pictures : Pictures
         The pictures of the images.
     captions : bool
@@ -161,7 +161,7 @@ def write_folder(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+        raise InputError(f"{folder}: cannot be created: {error.strerror or error}") from None
     rows: list[dict[str, Any]] = []
     drawn = FoundPictures(pictures)
     for section in gallery.sections:
@@ -188,7 +188,7 @@ def write_page(
     *,
     progress: Callable[[int], Any] | None = None,
 ) -> list[str]:
-    """Write a page with all pictures in it; the file appears completely or not at all.
+    """Write a page that contains all pictures; the file appears completely or not at all.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def write_page(
         return drawing
 
     similar, diagnosis = gallery.similarities, gallery.diagnosis
-    # Part by part, so that not all pictures are in memory.
+    # The page is written part by part, so that not all pictures are in memory.
     page = template("gallery.html.j2").stream(
         title=f"{diagnosis.label or 'Predictions'} on {printed_name(diagnosis.vocabulary.name)}: "
         "cases of each error",
@@ -240,7 +240,7 @@ def write_page(
 
 
 def _slug(image: str) -> str:
-    """Convert an image name to part of a file name that is safe on any system."""
+    """Convert an image name to a part of a file name that is safe on any system."""
     stem = re.sub(r"[^A-Za-z0-9]+", "_", PurePath(image).stem).strip("_")
     return f"-{stem[:60]}" if stem else ""
 
@@ -278,7 +278,7 @@ _NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_f
 
 
 def _cells(row: dict[str, Any]) -> Iterator[tuple[str, CsvValue]]:
-    """Return a row of the index as individual cells: sizes and boxes number by number."""
+    """Yield a row of the index cell by cell, with one cell per number of a size or box."""
     for name, value in row.items():
         if name == "size":
             yield from zip(("width", "height"), value or (None, None), strict=True)

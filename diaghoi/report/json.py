@@ -1,4 +1,4 @@
-"""Results as JSON."""
+"""Write results as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def to_json(result: Mapping[str, Any]) -> str:
     Parameters
     ----------
     result : mapping
-        Fractions are numbers, and undefined values are None (``null``).
+        What to convert. Undefined values are None, which becomes ``null``.
 
     Raises
     ------
@@ -43,5 +43,5 @@ def write_json(path: str | PathLike[str], result: Mapping[str, Any]) -> None:
     """
     text = to_json(result) + "\n"
     with replacing(path) as temporary:
-        # File names may not be Unicode, and a result may quote them.
+        # File names may be invalid Unicode, and a result may quote them.
         temporary.write_text(text, encoding="utf-8", errors="replace")

@@ -1,7 +1,7 @@
-r"""Comparisons as LaTeX: tables for a two-column paper that need only booktabs.
+r"""Write comparisons as LaTeX tables for a two-column paper, which need only booktabs.
 
-The text is UTF-8. Model names keep their characters; those that pdflatex lacks, such as Greek and
-Chinese, need LuaLaTeX or XeLaTeX.
+The text is UTF-8. Model names keep their characters; characters that pdflatex lacks, such as Greek
+and Chinese, need LuaLaTeX or XeLaTeX.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Column, Row, Table
 from diaghoi.report.terminal import column_blocks, group_runs, widened
 
-# Width in points of one column of the article class, and of both. The CVPR and IEEE templates have
-# wider columns.
+# Widths in points of one column and of both columns of the article class. The CVPR and IEEE
+# templates have wider columns.
 COLUMN_WIDTH, TEXT_WIDTH = 229.5, 469.0
-# Names of models and backbones longer than this may be broken.
+# Names of models and backbones that are longer than this may be broken across lines.
 LONGEST_LABEL = 26
-# The ten special characters of LaTeX, followed by characters in the package's texts that pdflatex
-# lacks, sets as another character, or (before 2018) drops.
+# The ten special characters of LaTeX, followed by characters in the texts of this package that
+# pdflatex lacks, sets as another character, or (before 2018) drops.
 WRITTEN = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -45,9 +45,9 @@ class Type(NamedTuple):
 
 
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
-# Font sizes of tables for one column; the smaller one is for names that cannot be broken enough.
+# Font sizes of tables for one column; the smaller is for names that cannot be broken enough to fit.
 NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 4.0, 1.5)
-# Widths of wide letters and capitals, bold digits, and points, relative to a digit.
+# Widths of wide letters and capitals, of bold digits, and of points, relative to a digit.
 WIDE, BOLD, POINT = 1.5, 1.14, 0.6
 
 
@@ -63,8 +63,8 @@ def to_latex(comparison: AnyComparison) -> str:
     r"""Write the tables of a comparison as LaTeX, to be read with ``\input``.
 
     Each table has a caption and a label (``tab:diaghoi-official`` and so on). A table fits one
-    column of a two-column paper, or spans both (``table*``) if too wide. Further remarks follow in
-    comments.
+    column of a two-column paper, or spans both columns (``table*``) if it is too wide. Further
+    remarks follow in comments.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def to_latex(comparison: AnyComparison) -> str:
     for table in (*comparison.tables, *comparison.listings):
         label = re.sub("[^A-Za-z0-9]+", "-", table.key)
         labels.append(label)
-        # Several models, or data sets, have one listing each.
+        # Each model or data set has its own listing.
         number = labels.count(label)
         tables.append(_table(table, comparison, f"{label}-{number}" if number > 1 else label))
     return "\n\n".join((*tables, "\n".join((*comments, r"% Needs \usepackage{booktabs}.")))) + "\n"
@@ -136,14 +136,14 @@ def _caption(table: Table, comparison: AnyComparison) -> str:
 
 
 def _letters(table: Table, place: int) -> int:
-    """Return the width of the widest number of a column, or of the widest word in its title."""
+    """Return the width of the widest number of a column, or of a wider word in its title."""
     column = table.columns[place]
     figures = [row.cells[place].shown for row in table.rows]
     return max(map(len, (*figures, *column.title.split())))
 
 
 def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
-    """Fit all numbers into one column, and return the digits left for row names."""
+    """Fit all numbers into one column; return the layout, and the width left for row names."""
     whole = max(_width(part) for row in table.rows for part in PARTS.split(row.title))
     for type_ in NARROW:
         room = COLUMN_WIDTH - type_.gap
@@ -158,7 +158,7 @@ def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
 
 
 def _width(text: str) -> float:
-    """Return the width of a text in digits."""
+    """Return the approximate width of a text, in digits."""
     return sum(
         WIDE if letter.isupper() or letter in "mw" else POINT if letter in ".,il" else 1
         for letter in text
@@ -168,7 +168,7 @@ def _width(text: str) -> float:
 def _layout(
     columns: Sequence[Column], letters: Sequence[int], names: Sequence[float]
 ) -> PaperLayout:
-    """Choose the layout of a table: one column of the paper, both, or both with blocks."""
+    """Choose a table's layout: in one column of the paper, in both, or in both with blocks."""
     layouts = []
     for environment, type_, width in (
         ("table", LARGE, COLUMN_WIDTH),
@@ -184,7 +184,7 @@ def _layout(
 def _tabular(
     table: Table, block: Sequence[int], letters: Sequence[int], kinds: Sequence[str]
 ) -> str:
-    """Write some columns of a table, with its row titles."""
+    """Write a block of columns of a table, with the row titles."""
     columns = [table.columns[place] for place in block]
     rows = [*_heads(columns, [letters[place] for place in block], table.heads), r"\midrule"]
     for number, group in enumerate(table.row_groups):
@@ -209,7 +209,7 @@ def _tabular(
 def _heads(
     columns: Sequence[Column], letters: Sequence[int], row_heads: Sequence[str]
 ) -> list[str]:
-    """Write the titles of column groups, with rules below, and of columns."""
+    """Write the titles of column groups, with rules below them, and the column titles."""
     heads, rules = [""] * len(row_heads), []
     for group, members in group_runs(columns):
         if not group:

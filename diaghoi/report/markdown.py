@@ -1,4 +1,4 @@
-"""Comparisons as Markdown: tables for GitHub."""
+"""Write comparisons as Markdown tables for GitHub."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")
 
 
 def to_markdown(comparison: AnyComparison) -> str:
-    """Write the tables of a comparison as Markdown; the best are bold.
+    """Write the tables of a comparison as Markdown, with the best numbers in bold.
 
     Parameters
     ----------

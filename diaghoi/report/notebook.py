@@ -1,6 +1,6 @@
 """Show results in Python and notebooks as terminal text.
 
-A notebook gets preformatted HTML without colours, so it keeps its light or dark theme.
+A notebook gets preformatted HTML without colours, so that its light or dark theme applies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Screen(str):
 
 
 def screen(shown: Diagnosis | Comparison, width: int | None = None) -> Screen:
-    """Write the first screen of a command; see :meth:`diaghoi.Diagnosis.summary`."""
+    """Write what a command prints on its first screen; see :meth:`diaghoi.Diagnosis.summary`."""
     if isinstance(shown, Diagnosis):
         show = partial(print_screen, shown.to_dict())
     else:
@@ -50,7 +50,7 @@ def screen(shown: Diagnosis | Comparison, width: int | None = None) -> Screen:
 def load_ipython_extension(shell: Any) -> None:
     """Register the display of transitions, slices, protocols and oracles in a notebook.
 
-    Importing diaghoi does it. Diagnoses and comparisons define their own display.
+    Importing diaghoi calls this function. Diagnoses and comparisons define their own display.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _print_transitions(shown: Transitions, console: Console) -> None:
 
 
 def _print_slices(shown: Slices, console: Console) -> None:
-    """Print the tables of slices like a comparison, and the slices that stand out."""
+    """Print the tables of slices as in a comparison, and the notes."""
     for table in slice_tables(shown.to_dict()):
         print_table(console, table)
         console.print()

@@ -1,4 +1,4 @@
-"""Templates of all pages, and safe text for them."""
+"""Load the templates of all pages, and make text safe for them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from diaghoi.exceptions import InputError
 if TYPE_CHECKING:
     from jinja2 import Template
 
-# Control characters, lone surrogates, which UTF-8 cannot encode, and marks that change text
-# direction. File names may contain any of them.
+# Control characters, marks that change the text direction, and lone surrogates, which UTF-8 cannot
+# encode. File names may contain any of these.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def check_installed() -> None:
-    """Check that pages can be written here.
+    """Check that the package for writing pages is installed.
 
     Raises
     ------

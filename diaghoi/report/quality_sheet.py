@@ -1,7 +1,7 @@
 """A page with a sample of questions and their pictures, for a person to check.
 
 In the paper (002, section 2.2), people inspect 200 random images and find that all have valid
-negatives. Each option has a checkbox for wrong options; the page counts them.
+negatives. Each option has a checkbox to mark it as a mistake, and the page counts the marks.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Shown(NamedTuple):
     Parameters
     ----------
     url : str
-        The picture, as a data URL; empty if missing.
+        The picture as a data URL; empty if it is missing.
     width, height : int
         Size of the original picture in pixels.
     problem : str
-        Why there is none.
+        Why there is no picture.
     """
 
     url: str = ""
@@ -62,13 +62,13 @@ def write_quality_sheet(
     path : pathlib.Path
         Where to write.
     benchmark : ChoiceBenchmark
-        Set of questions, whose seed draws the sample for all settings.
+        The questions; its seed determines the sample.
     pictures : Pictures or None
-        Source of the pictures; without it, the page shows only names.
+        Source of the pictures; without it, the page shows only image names.
     number : int
         Maximum number of questions on the page.
     progress : callable
-        Called with the number of questions done.
+        Called with the number of questions done since the last call.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def write_quality_sheet(
             progress(1)
         return shown
 
-    # Part by part, so that not all pictures are in memory.
+    # The page is written part by part, so that not all pictures are in memory.
     page = template("quality_sheet.html.j2").stream(
         title=f"Quality check of questions on {printed_name(benchmark.dataset)}",
         questions=_drawn(benchmark, number),
@@ -108,14 +108,14 @@ def write_quality_sheet(
 
 
 def _asked(question: Question) -> str:
-    """Write a question in the words shown to a model."""
+    """Write a question in the words that a model is shown."""
     return question_words(question.options, "scene" if question.human is None else "person")
 
 
 def _drawn(
     benchmark: ChoiceBenchmark, number: int
 ) -> list[tuple[ImageTargets, Question, Box | None]]:
-    """Draw random questions with their targets, in image order."""
+    """Draw random questions with their targets and boxes, in benchmark order."""
     subject = dict(
         zip((each.image for each in benchmark.scenes), benchmark.image_targets, strict=True)
     )
@@ -130,7 +130,7 @@ def _drawn(
 
 
 def _shown(subject: ImageTargets, pictures: Pictures | None) -> Shown:
-    """Read the picture, or describe why it is missing."""
+    """Read the picture of a question, or describe why it is missing."""
     if pictures is None:
         return Shown(problem="No pictures: give --images")
     found = pictures.read(subject.image, subject.size)

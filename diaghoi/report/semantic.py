@@ -1,4 +1,4 @@
-"""Terminal output of the semantic evaluation of a detector."""
+"""Print the semantic evaluation of a detector on a terminal."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from diaghoi.semantic.evaluation import NOT_PREDICTED
 from diaghoi.semantic.measure import Measure
 
 Result = Mapping[str, Any]
-# The part that is wrong in each error.
+# The wrong part of each error.
 WRONG_PART = {"action": "verb", "object_box": "object"}
-# Number of confusions and classes in a report; the JSON has all.
+# Maximum number of rows in the tables of words and verbs; the JSON has all rows.
 SHOWN = 10
 
 
@@ -49,9 +49,9 @@ def print_semantic(
     console : rich.console.Console, optional
         Console to print on; by default stdout.
     classes : int
-        Number of listed classes: those that gain most from similarity.
+        Number of classes to list, those that gain most from similarity.
     notes : bool
-        Print the notes, too.
+        Whether to print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
     print_line(console, f"{heading(result)}, semantic evaluation", style="bold")
@@ -76,7 +76,7 @@ def print_semantic(
 def print_with_meaning(
     result: Result, console: Console | None = None, *, notes: bool = True
 ) -> None:
-    """Print a report like :func:`print_report`, including the meaning of errors if available."""
+    """Print a report like :func:`print_report`, with the semantic evaluation if it has one."""
     console = Console(highlight=False) if console is None else console
     print_report(result, console, notes=False)
     found = result.get("semantic")
@@ -128,7 +128,7 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
 
 
 def _remarks(result: Result) -> list[str]:
-    """List remarks on the interpretation of the numbers, ending with score columns."""
+    """List remarks on how to read the numbers; those on score columns come last."""
     notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
     absent = [note.split()[0] for note in result["notes"] if NOT_PREDICTED in note]
     first = [
@@ -140,15 +140,15 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _other_rules(result: Result) -> list[str]:
-    """Explain how the standard mAP differs from soft mAP apart from similarity."""
+    """Explain how the standard mAP differs from soft mAP, apart from similarity."""
     if result["measure"].get("matching") == "class":
-        return ["Matched by class alone: each class once per image, without boxes; mAP as well."]
+        return ["Soft mAP and mAP match by class alone: each class once per image, without boxes."]
     differs = result.get("map_differs")
     return [f"mAP, exact matching, has {' and '.join(differs)}."] if differs else []
 
 
 def _changed(result: Result) -> str:
-    """Explain the effect of similarity on soft mAP: its formula, and unusual choices."""
+    """Explain how similarity changes soft mAP, with its formula and any unusual choices."""
     formula, *rest = phrases_of(result["measure"]["signature"])
     usual = phrases_of(Measure().signature)
     how = "; ".join([formula, *(phrase for phrase in rest if phrase not in usual)])
@@ -160,7 +160,7 @@ def _changed(result: Result) -> str:
 
 
 def table_lines(result: Result) -> list[str]:
-    """Name the similarity tables, with source and number of covered words."""
+    """Name each similarity table, its source and the number of words that it covers."""
     return [
         f"Similarity of {what}: {table['name']}, {table['source']}; covers {table['covered']:,} "
         f"of {table['words']:,} {what}"
@@ -169,7 +169,7 @@ def table_lines(result: Result) -> list[str]:
 
 
 def _tables_in_short(result: Result) -> str:
-    """Name both tables on one line."""
+    """Name the tables of verbs and objects on one line."""
     verbs, objects = (result["similarity"][what] for what in ("verbs", "objects"))
     covered = [
         f"{table['covered']:,} of {table['words']:,} {what}"
@@ -182,7 +182,7 @@ def _tables_in_short(result: Result) -> str:
 
 
 def _free(result: Result) -> str:
-    """Count the free words of predictions, and name those not understood."""
+    """Count the free words of predictions, and name those that are not understood."""
     tables = result["similarity"].values()
     number = sum(len(table.get("free_words", ())) for table in tables)
     lost = [word for table in tables for word in table.get("not_understood", ())]
@@ -197,15 +197,16 @@ def similarity_in_words(similarities: Similarities) -> str:
         for what, table in similarities.tables.items()
     )
     return (
-        "Action and object errors show their similarity to the annotations there (other classes "
-        "at both boxes; if predictions are matched by person, that person's actions), "
-        f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. Near from σ = {NEAR:g}, plausible "
-        f"above {PLAUSIBLE:g}, or else wrong."
+        "Action and object errors are compared with the annotations at the same place (other "
+        "classes at both boxes; if predictions are matched by person, the actions of this person), "
+        "by "
+        f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. An error is near if σ is at least "
+        f"{NEAR:g}, plausible if σ is above {PLAUSIBLE:g}, and wrong otherwise."
     )
 
 
 def semantic_tables(result: Result, classes: int = 0, *, words: bool = True) -> list[Table]:
-    """Create the tables of a semantic evaluation, without classes if 0 are requested."""
+    """Create the tables of a semantic evaluation; if ``classes`` is 0, no classes are listed."""
     tables = [_figures(result), _rates(result)]
     for what, table in result["similarity"].items() if words else ():
         if "free_words" in table:
@@ -239,11 +240,11 @@ def _figures(result: Result) -> Table:
 
 
 def basis(result: Result) -> list[str]:
-    """Describe the basis of the numbers: classes, predictions, and the computation of AP."""
+    """Describe what the numbers are based on: the classes, predictions and definition of AP."""
     classes, counts = result["class_set"], result["counts"]
     lines = [
-        f"Classes: {classes['name']} ({classes['number']:,}); means over the "
-        f"{counts['classes']:,} annotated ones."
+        f"Classes: {classes['name']} ({classes['number']:,}); means over "
+        f"{counts['classes']:,} annotated classes."
     ]
     measure = result["measure"]
     if measure["scores"]:
@@ -272,7 +273,7 @@ def _rates(result: Result) -> Table:
 
 
 def _words(what: str, table: Result) -> Table:
-    """List the free words of predictions with their interpretations."""
+    """List the free words of predictions and how each is interpreted."""
     rows = [
         Line(
             word["word"],
@@ -286,7 +287,7 @@ def _words(what: str, table: Result) -> Table:
         for word in table["free_words"][:SHOWN]
     ]
     number, lost = len(table["free_words"]), table["not_understood"]
-    caption = f"{number:,} words that the data set does not have; the JSON has all."
+    caption = f"{number:,} words that the data set does not have; the JSON lists all."
     if lost:
         caption += f"\nNot understood, and similar to nothing: {some_of(lost, SHOWN)}."
     heads = ("Count", "Sense", "Closest to", "Similarity")
@@ -294,7 +295,7 @@ def _words(what: str, table: Result) -> Table:
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:
-    """List the classes whose soft AP gains most from similarity; without scores, all."""
+    """List the classes whose soft AP gains most from similarity, or without scores, the first."""
     scored = [{**one, "gain": _gain(one)} for one in classes if one["soft_ap"] is not None]
     if not scored:
         rows = [
@@ -316,7 +317,7 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
     ]
     heads = ("Annotated", "Gain", "Soft AP", "AP", "Soft F1")
     caption = "Gain: soft AP minus soft AP if nothing were similar" + (
-        "." if rows else "; no class has any."
+        "." if rows else "; no class gains."
     )
     return TextTable("Largest gains from similarity, %", heads, [rows], caption).table
 
@@ -328,7 +329,7 @@ def _gain(one: Result) -> float:
 
 
 def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
-    """Create the tables on the meaning of action and object errors."""
+    """Create the tables on how close action and object errors are in meaning."""
     tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [
@@ -344,8 +345,8 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
     ]
     if verbs:
         caption = (
-            "Action errors on people for whom a triplet of the verb is annotated; ΔmAP if "
-            "they are repaired."
+            "Action errors on people for whom a triplet with this verb is annotated; ΔmAP if "
+            "the errors are repaired."
         )
         heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
         tables.append(TextTable("Annotated verbs", heads, [verbs], caption).table)
@@ -383,12 +384,12 @@ def _kinds(found: Result, name: str) -> Table:
         ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %"),
         [rows],
         f"Compared with {error['compared_with']}.\n{_sigma_in_words(found, name)}\n"
-        f"ΔmAP: Shapley values, which add up to the {total} of all of them.",
+        f"ΔmAP is given as Shapley values, which add up to the {total} of all kinds together.",
     ).table
 
 
 def _sigma_in_words(found: Result, name: str) -> str:
-    """Explain sigma, and the meaning of its thresholds for the wrong part."""
+    """Explain sigma, and what its thresholds mean for the wrong part of an error."""
     formula = found["sigma"].replace("sigma", "σ")
     near, plausible = (found[name]["least"][kind] for kind in ("near", "plausible"))
     if near is None:
@@ -423,6 +424,6 @@ def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         [rows],
         f"{WHICH}{remark}\nThe similarity is that of the {what} alone, not σ; "
-        f"{UNDEFINED}: the pair is not in the table, which counts as 0. ΔmAP of repairing these "
-        "predictions alone: these do not add up.",
+        f"{UNDEFINED}: the pair is not in the table, which counts as 0. ΔmAP: gain from repairing "
+        "these predictions alone; the gains do not add up.",
     ).table

@@ -1,4 +1,4 @@
-"""Tables about similarity tables, and about people who judge similarity."""
+"""Create tables on similarity tables, and on people who judge similarity."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def table_tables(result: Result) -> Iterator[Table]:
 
 
 def _missing(coverage: Mapping[str, Any]) -> str:
-    """Name the missing words of the lists that the table covers."""
+    """Name the words that a table lacks, and the words with several senses."""
     lines = []
     for name, found in coverage.items():
         if found["missing"] and 2 * found["covered"] >= found["words"]:
             lines.append(f"Missing {name}: {some_of(found['missing'])}.")
         if found["ambiguous"]:
-            lines.append(f"Several senses, --synsets tells: {some_of(found['ambiguous'])}.")
+            lines.append(f"Several senses (--synsets chooses): {some_of(found['ambiguous'])}.")
     return "\n".join(lines)
 
 
@@ -99,8 +99,8 @@ def subset_tables(result: Result) -> Iterator[Table]:
         ("Raters", *RULES.values()),
         [subsets],
         f"{result['pairs']:,} pairs; agreement: 1 minus the mean absolute difference from "
-        "people's mean.\nMean: of the raters. Majority: the most frequent score; in a tie, that "
-        f"of the rater listed first. Direct match, as in mAP: {percent(result['direct_match'])}.",
+        "people's mean.\nMean: mean of the raters. Majority: most frequent score; in a tie, the "
+        f"score of the first rater. Direct match, as in mAP: {percent(result['direct_match'])}.",
     ).table
     sizes = [
         Line(
@@ -116,7 +116,7 @@ def subset_tables(result: Result) -> Iterator[Table]:
 
 
 RULES = {"mean": "Mean", "majority": "Majority"}
-"""Ways to combine several raters."""
+"""Titles of the ways to combine several raters."""
 DIFFERS = {"any": "All", "verb": "Verb", "object": "Object", "both": "Both"}
 HALVES = {"fitted": "every other pair", "other": "the other half"}
 
@@ -162,13 +162,13 @@ def published_tables(result: Result) -> Iterator[Table]:
             ("Difference", "Pearson", "At 0, %"),
             [*groups],
             "Difference: mean absolute difference from the published level, from 0 to 1. "
-            "If both differ, the smaller similarity is compared. Constants of the ratings of "
+            "If both differ, the smaller similarity is compared. The constants in the ratings of "
             "this package are fitted to every other pair.",
         ).table
 
 
 def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
-    """Show agreement by the differing part, and the best-agreeing weight of the verb."""
+    """Show agreement by the part that differs, and the verb weight with the best agreement."""
     heads = [DIFFERS[each["differs"]] for each in categories]
     rows = [Line(title, [*(each[rule] for each in categories)]) for rule, title in RULES.items()]
     rows += [
@@ -177,8 +177,8 @@ def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
     ]
     rows.append(Line("Pairs", [*(shown(each["pairs"], "count") for each in categories)]))
     caption = (
-        "Mean, Majority: of all raters. Verb: pairs of two verbs with the same object; Object: the "
-        "other way round."
+        "Mean, Majority: of all raters. Verb: pairs of two verbs with the same object; Object: "
+        "pairs of two objects with the same verb."
     )
     yield TextTable("Agreement by differing part, %", heads, [rows], caption).table
     swept = [each for each in categories if each["best_weight"] is not None]
@@ -199,7 +199,7 @@ def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
 
 
 def agreement_tables(result: Result) -> Iterator[Table]:
-    """Show how well people agree, and how well metrics agree with them.
+    """Show how well people agree with each other, and how well metrics agree with people.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def agreement_tables(result: Result) -> Iterator[Table]:
         f"Krippendorff's alpha: {_number(result['alpha_ordinal'])} (ordinal), "
         f"{_number(result['alpha_interval'])} (interval).\n"
         f"{result['items']:,} items, {result['ratings']:,} ratings; deviation within an item "
-        f"{_number(result['within_item_deviation'])}, standard error of its mean "
+        f"{_number(result['within_item_deviation'])}, standard error of an item's mean "
         f"{_number(result['standard_error'])}.",
     ).table
     ratings = [
@@ -252,14 +252,14 @@ def agreement_tables(result: Result) -> Iterator[Table]:
             "Metrics",
             ("Agreement, %", "Spearman", "Interval", "p"),
             [metrics],
-            f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
+            f"Compared with the mean of the people; {100 * result['confidence']:g} % interval.",
         ).table
     if "again" in result:
         yield _again_table(result["again"], result["confidence"])
 
 
 def _again_table(again: Result, confidence: float) -> Table:
-    """Show how many ratings people changed when rating again."""
+    """Show how many ratings people changed when they rated again, and by how much."""
     rows = [
         Line(
             title, [write(again[key]), _interval(again[f"{key}_low"], again[f"{key}_high"], write)]
@@ -274,8 +274,8 @@ def _again_table(again: Result, confidence: float) -> Table:
         ("Mean", "Interval"),
         [rows],
         f"{again['changed']:,} of {again['ratings']:,} ratings by {some_of(again['annotators'])} "
-        f"changed; {100 * confidence:g} % interval, of the share by Wilson; the mean has no "
-        "interval if there are fewer than ten changes, or all are equal.",
+        f"changed; {100 * confidence:g} % interval, by Wilson for the share; the mean has no "
+        "interval if there are fewer than ten changes, or all changes are equal.",
     ).table
 
 

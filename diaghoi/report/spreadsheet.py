@@ -1,4 +1,4 @@
-"""CSV for spreadsheets and data frames (RFC 4180)."""
+"""Write CSV for spreadsheets and data frames (RFC 4180)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[CsvValue]]) -> str:
     head : sequence of str
         Names of the columns.
     rows : iterable of sequences
-        Format one cell per column: numbers at full precision, ``true``, ``false``, empty for None.
-        An apostrophe precedes text that a spreadsheet would interpret as a formula.
+        One cell per column. Numbers are written at full precision, booleans as ``true`` and
+        ``false``, and None as an empty cell. An apostrophe precedes text that a spreadsheet would
+        interpret as a formula.
 
     Returns
     -------
     str
-        Lines that end with CR LF, with quoted cells where necessary.
+        Lines that end with CR LF, with cells quoted where necessary.
     """
     text = StringIO()
     writer = csv.writer(text)
@@ -56,10 +57,10 @@ def to_csv(comparison: AnyComparison) -> str:
 
     The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
     ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
-    JSON) and ``value``: at full precision, a fraction where other output shows percent, empty if
-    undefined. ``low`` and ``high`` are the bounds of the value, if results have intervals;
-    ``difference`` from the first model, its bounds and ``p_holm`` are those of tested numbers.
-    Means are omitted, because they would count twice.
+    JSON) and ``value``, which has full precision, is a fraction where other output shows percent,
+    and is empty if undefined. ``low`` and ``high`` are the bounds of the value, if results have
+    intervals. Tested numbers also have ``difference`` (from the first model), its bounds, and
+    ``p_holm``. Means over models are omitted, because they would count twice.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def to_csv(comparison: AnyComparison) -> str:
 
 
 def _certainty(part: Comparison, label: str) -> dict[tuple[str, str], list[float | None]]:
-    """Return the intervals and tests of a model by table and column."""
+    """Return the intervals and test results of a model by table and column."""
     bounds = part.intervals.get(label, {})
     tests = {each.path: each for each in part.differences if each.labels[1] == label}
     found = {}

@@ -1,4 +1,4 @@
-"""Tables and prose for terminals and log files, without colour."""
+"""Print tables and prose for terminals and log files, without colour."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rich.text import Text
 from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
 
-# Width of a table without its own title, so that the tables of a report line up.
+# Width of tables without a title of their own, so that the tables of a report line up.
 WIDTH = 76
-# Longer row titles, such as model names, and longer descriptions are wrapped.
+# Maximum widths of row titles, such as model names, and of descriptions; longer ones are wrapped.
 LONGEST, LONGEST_DESCRIPTION = 28, 16
 INDENT = "  "
 MARK = "*"
 
 
 class Widths(NamedTuple):
-    """Widths of table columns, of the gap before each number, and of the star after it.
+    """Widths of table columns, of the gap before each number, and of the star after a number.
 
     The gap includes the star.
     """
@@ -39,7 +39,7 @@ class Widths(NamedTuple):
 
 
 def print_table(console: Console, table: Table, *, footnotes: bool = True) -> None:
-    """Print a table, its title above and its caption below.
+    """Print a table with its title above and its caption below.
 
     A table with a title, as in a comparison, is compact, and columns that do not fit the console
     continue below. Other tables keep their width on a narrower console, so that no number is cut.
@@ -47,12 +47,12 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
     Parameters
     ----------
     console : rich.console.Console
-        Console for output; without bold type, a star marks the best of a column.
+        Console for output; without bold type, a star marks the best number of a column.
     table : Table
         What to print.
     footnotes : bool
-        Whether to print the footnotes; otherwise :func:`print_footnotes` prints those of several
-        tables.
+        Whether to print the footnotes; otherwise, use :func:`print_footnotes` to print those of
+        several tables together.
     """
     if table.title:
         print_line(console, table.heading, style="bold")
@@ -85,7 +85,7 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
 
 
 def print_blocks(console: Console, blocks: Iterable[str | Table]) -> None:
-    """Print lines of prose, the leading ones in bold, and tables.
+    """Print tables and lines of prose; a leading line of prose is bold.
 
     An empty line precedes each table.
     """
@@ -98,7 +98,7 @@ def print_blocks(console: Console, blocks: Iterable[str | Table]) -> None:
 
 
 def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
-    """Split a compact table into blocks for a width.
+    """Split a compact table into blocks that fit the given width.
 
     Returns
     -------
@@ -118,25 +118,25 @@ def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
 
 
 def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
-    """Print the remarks below several tables."""
+    """Print the footnotes of several tables below them."""
     for line in footnotes_of(tables, mark_of(console)):
         print_line(console, line)
 
 
 def mark_of(console: Console) -> str:
-    """Describe how the best of a column is marked."""
+    """Describe how the best number of a column is marked."""
     return MARK if console.color_system is None else "Bold"
 
 
 def captured(show: Callable[[Console], object], width: int | None = None) -> str:
-    """Capture the output on a console as plain text without trailing spaces.
+    """Capture what a function prints as plain text without trailing spaces.
 
     Parameters
     ----------
     show : callable
         Function that prints to a console.
     width : int, optional
-        Line width; by default that of the terminal, or 80.
+        Line width; by default the width of the terminal, or 80.
     """
     text = StringIO()
     show(Console(file=text, width=width, highlight=False, color_system=None, force_jupyter=False))
@@ -144,7 +144,7 @@ def captured(show: Callable[[Console], object], width: int | None = None) -> str
 
 
 def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:
-    """Print a line of prose, wrapped at words to the console or a narrower width."""
+    """Print a line of prose, wrapped at words to the console width or a narrower width."""
     # A Text prevents square brackets in names from being parsed as markup.
     for part in Text(printable(line), style=style).wrap(console, width or console.width):
         part.rstrip()
@@ -152,7 +152,7 @@ def print_line(console: Console, line: str, style: str = "", width: int | None =
 
 
 def wrapped(parts: list[str], width: int, separator: str = " | ") -> list[str]:
-    """Join parts with a separator into lines of a maximum width; no part is split."""
+    """Join parts with a separator into lines of at most the given width; no part is split."""
     lines = [parts[0]]
     for part in parts[1:]:
         longer = f"{lines[-1]}{separator}{part}"
@@ -165,7 +165,7 @@ def wrapped(parts: list[str], width: int, separator: str = " | ") -> list[str]:
 
 
 def folded(text: str, width: int, most: int) -> list[str]:
-    """Wrap prose at words to a number of lines; an ellipsis replaces the rest."""
+    """Wrap prose at words to at most the given number of lines; an ellipsis replaces the rest."""
     room = width - len(INDENT)
     lines = list(Text(printable(text)).wrap(Console(width=width), room))
     if len(lines) > most:
@@ -176,20 +176,20 @@ def folded(text: str, width: int, most: int) -> list[str]:
 
 
 def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
-    """Return the title of each group of neighbouring columns, and their indices."""
+    """Yield the title of each group of neighbouring columns, and the indices of its columns."""
     for group, run in groupby(range(len(columns)), key=lambda place: columns[place].group):
         yield group, list(run)
 
 
 def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[int]:
-    """Widen columns below a group title that is wider than all of them.
+    """Widen the columns below a group title that is wider than the columns together.
 
     Parameters
     ----------
     columns : sequence of Column
         Columns of a table.
     widths : sequence of int
-        Letters that each needs.
+        Letters that each column needs.
     gap : int
         Width of the gap between two columns.
     """
@@ -202,7 +202,7 @@ def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[
 
 
 def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Split the columns of a table into as few blocks as fit, of similar width.
+    """Split the columns of a table into as few blocks as possible, of similar width.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -
     widths : sequence of int
         Widths of the columns, including gaps.
     room : int
-        Largest width of a block. A wider column gets a separate block.
+        Maximum width of a block. A wider column gets a separate block.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -
 
 
 def _filled(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Fill one block after another; column groups are split only if necessary."""
+    """Fill one block after another, splitting column groups only if necessary."""
     runs: list[list[int]] = []
     for group, members in group_runs(columns):
         fits = sum(widths[place] for place in members) <= room
@@ -248,7 +248,7 @@ def _filled(columns: Sequence[Column], widths: Sequence[int], room: int) -> list
 
 
 def _aligned(table: Table) -> Widths:
-    """Make the table at least as wide as all tables of a report."""
+    """Make the table at least as wide as the other tables of a report."""
     needed = [
         max(map(cell_len, (*column.title.split("\n"), *figures)))
         for column, figures in zip(table.columns, _figures(table), strict=True)
@@ -261,7 +261,7 @@ def _aligned(table: Table) -> Widths:
 
 
 def _tight(table: Table) -> Widths:
-    """Make the columns as narrow as their numbers and the words of their titles."""
+    """Make each column as narrow as its numbers and the words of its title allow."""
     figures = [
         max(map(cell_len, (*figures, *column.title.split())))
         for column, figures in zip(table.columns, _figures(table), strict=True)
@@ -273,7 +273,7 @@ def _tight(table: Table) -> Widths:
 
 
 def _narrowed(sizes: Sequence[int], room: int) -> list[int]:
-    """Narrow the widest of some columns until all fit."""
+    """Narrow the widest column again and again until all columns fit."""
     fitting = list(sizes)
     while sum(fitting) > room and max(fitting) > 1:
         fitting[fitting.index(max(fitting))] -= 1
@@ -303,7 +303,7 @@ def _indent(group: RowGroup, indented: bool) -> str:
 
 
 def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[int]) -> Grid:
-    """Create a grid without rows for some columns of a table."""
+    """Create a grid without rows for a block of columns of a table."""
     grid = Grid(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0), header_style="bold"
     )
@@ -319,7 +319,7 @@ def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[in
 
 
 def _title_lines(column: Column, width: int) -> list[str]:
-    """Wrap a column title at words to a width; 0 for no limit."""
+    """Wrap a column title at words to the given width; 0 for no limit."""
     if not width:
         return column.title.split("\n")
     return textwrap.wrap(column.title, width, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""The report as text for terminals and log files: at most 80 columns, without colour."""
+"""Print the report as text for terminals and log files, at most 80 columns wide and uncoloured."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from diaghoi.report.verdict import (
     verdict,
 )
 
-# Widths of a column of counts or shares, and of a group of classes, so that tables line up.
+# Widths of columns of counts or shares, and of groups of classes; fixed, so that tables line up.
 COUNT_WIDTH, SPLIT_WIDTH = 10, 9
-# Number of lines of a report's first screen, and of remarks on it.
+# Maximum number of lines on the first screen of a report, and of remarks on this screen.
 LINES, MARKS = 24, 3
 REPAIRED, GAP = "If repaired alone", "   "
 TOTAL_WORDS = {
@@ -62,10 +62,10 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
     result : mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly read from a JSON file.
     console : rich.console.Console, optional
-        Console to print on; by default stdout. Tables keep their 76 columns on a narrower console,
-        so that no number is cut.
+        Console to print on; by default stdout. Tables keep their 76 columns even on a narrower
+        console, so that no number is cut.
     notes : bool
-        Print the notes, too.
+        Whether to print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
     protocol = result["protocol"]
@@ -101,13 +101,13 @@ def print_screen(result: Result, console: Console | None = None) -> None:
         style = "bold" if row == 0 or line.startswith(REPAIRED) else ""
         console.print(Text(line, style=style), soft_wrap=True)
     asked = dict(result)
-    if "unscored" in asked:  # these tables always exist
+    if "unscored" in asked:  # these tables always exist, even if not requested
         del asked["unscored"], asked["detections"]
     print_blocks(console, extra_tables(asked, split_columns(result)))
 
 
 def screen_lines(result: Result, width: int = 80) -> list[str]:
-    """List the lines of a report's first screen: at most 24 lines of a width.
+    """List the lines of a report's first screen: at most 24 lines of the given width.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
     Returns
     -------
     list of str
-        The detector, remarks on its numbers, mAP, the ΔmAP of each error, pairs, negatives and
-        actions, and the protocol. Values are in percent and percentage points.
+        The detector, remarks on its numbers, mAP, the ΔmAP of each error, the results on pairs,
+        negatives and actions, and the protocol. Values are in percent and percentage points.
     """
     means, costs, parts = _means(result), _costs(result), _parts_in_words(result)
     meaning = _meaning(result) if "semantic" in result else ""
@@ -142,7 +142,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
 
 
 def title_lines(result: Result, width: int) -> list[str]:
-    """Name the detector, the data set and the evaluated amount: the start of a first screen."""
+    """Return the start of a first screen: the detector, the data set and the amount of data."""
     counts = result["counts"]
     return folded(
         f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
@@ -154,28 +154,28 @@ def title_lines(result: Result, width: int) -> list[str]:
 
 
 def end_lines(result: Result, more: str, width: int) -> list[str]:
-    """Return the protocol line to copy, and the options that show more: the end of a screen."""
+    """Return the end of a screen: the protocol line to copy, and the options that show more."""
     protocol = result["protocol"]
     signature = short_signature(protocol["name"], protocol["signature"])
     return wrapped([f"{signature}|diaghoi.{result['diaghoi']}", f"more: {more}"], width, "     ")
 
 
 def marked(said: Sequence[str], width: int, room: int) -> list[str]:
-    """Format the first remarks that fit, and count the others.
+    """Format the first remarks that fit on the screen, and count the others.
 
     Parameters
     ----------
     said : sequence of str
-        Remarks on the numbers, the most important first.
+        Remarks on the numbers, most important first.
     width : int
-        Letters of a line.
+        Characters per line.
     room : int
         Number of free lines on the screen.
 
     Returns
     -------
     list of str
-        The lines.
+        Lines of the screen.
     """
     lines: list[str] = []
     for number, remark in enumerate(said):
@@ -188,7 +188,7 @@ def marked(said: Sequence[str], width: int, room: int) -> list[str]:
 
 
 def _means(result: Result) -> list[str]:
-    """Name the means that papers print, and the mean of the protocol if it differs."""
+    """List the means that papers report, and the mean by the protocol if it differs."""
     official, means = result["official"], result["map"]
     held = result.get("coverage", {})
     of = f" ({held['shared_images']:,} of {held['annotated_images']:,} images)" if held else ""
@@ -256,7 +256,7 @@ def _costs(result: Result) -> list[str]:
 
 
 def _meaning(result: Result) -> str:
-    """Describe how much of the loss is near in meaning."""
+    """Describe how much of the loss is due to predictions that are near in meaning."""
     found = result.get("semantic", {}).get("diagnosis", {})
     errors = [name for name in ("action", "object_box") if name in found]
     near, plausible = (
@@ -280,7 +280,7 @@ def _meaning(result: Result) -> str:
 
 
 def _share(result: Result, name: str) -> str:
-    """Describe the share of the predictions, or annotations, that an error affects."""
+    """Describe the share of the predictions or annotations that have an error."""
     counted = error_count(result, name)
     if counted is None:
         return ""
@@ -290,7 +290,7 @@ def _share(result: Result, name: str) -> str:
 
 
 def _other_cost(result: Result, name: str) -> str:
-    """Format the cost on found pairs, or over all images, if it differs."""
+    """Format the cost over all images or on found pairs in brackets, if it differs."""
     gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
     if whole != gain:
         return f"({whole} in all images)"
@@ -318,13 +318,13 @@ def _parts_in_words(result: Result) -> list[str]:
 
 
 def heading(result: Result) -> str:
-    """Name the detector and the data set, and the evaluated part if only one."""
+    """Name the detector, the data set and, if only a part of it is evaluated, this part."""
     name = f"{result['label'] or 'Predictions'} on {printed_name(result['dataset'])}"
     return ", ".join(filter(None, (name, coverage_words(result), result.get("other_split"))))
 
 
 def counts_line(result: Result) -> str:
-    """Describe the number of images, triplets and classes in the mean."""
+    """Describe the numbers of images, of classes in the mean, and of triplets."""
     counts = result["counts"]
     own, official = (classes_in(result, f"classes_in_{mean}") for mean in ("mean", "official"))
     other = f" ({official.split()[0]} in the official mAP)" if official not in ("", own) else ""
@@ -336,7 +336,7 @@ def counts_line(result: Result) -> str:
 
 
 def report_tables(result: Result) -> tuple[Table, Table, Table]:
-    """Create the tables of the report: mAP, errors, and the two halves of the detector."""
+    """Create the three tables of the report: mAP, errors, and the two halves of the detector."""
     known_object = result["official"].get("known_object")
     facts = _Facts(
         {name: error_count(result, name) for name in ("true_positive", *result["oracles"])},
@@ -353,7 +353,7 @@ def report_tables(result: Result) -> tuple[Table, Table, Table]:
 
 
 class _Facts(NamedTuple):
-    """Facts that determine rows and captions: error counts with totals, and more."""
+    """Facts that determine rows and captions, such as error counts with their totals."""
 
     counted: Mapping[str, tuple[float, float] | None]
     only_interactions: bool
@@ -402,7 +402,7 @@ def _levels_remark(result: Result, facts: _Facts) -> Iterator[str]:
     ):
         yield (
             f"If ranked perfectly: can exceed the highest recalls, because AP is read at {levels} "
-            f"recall levels, {int(levels) // 2 + 1} of which a recall of 0.5 reaches."
+            f"recall levels, and a recall of 0.5 reaches {int(levels) // 2 + 1} of them."
         )
 
 
@@ -429,7 +429,7 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
             if "ignored" in result["errors"]:
                 groups[-1].append(Line("Ignored", [result["errors"]["ignored"], "", *blank]))
                 caption += (
-                    "\nIgnored: on people without annotated actions; excluded from the predictions."
+                    "\nIgnored: on people without annotated actions; not counted as predictions."
                 )
             groups.append([])
         groups[-1].append(line(_title(name), name, *deltas(outcome)))
@@ -495,7 +495,7 @@ def _parts(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTable
 
 
 def pairs_line(result: Result) -> str:
-    """Describe the number of pairs, and their source."""
+    """Describe the numbers of predicted, negative and credited pairs, and their source."""
     pairs = result["pairs"]
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
     source = "as listed" if pairs["source"] == "pairs" else "those of the triplets"

@@ -12,7 +12,7 @@ from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 from diaghoi.oracles.localised import ON_FOUND_PAIRS
 
-# Phrases in notes that are normal for a format, or that the first screen rephrases.
+# Phrases of notes that describe what is normal for a format, or that the first screen rephrases.
 _USUAL = (
     *("image labels: ", "no pair file: ", "taken for ", "joined by index", "cut to the "),
     *("action_scores", "no action scores", "separate verb scores", "no action annotations"),
@@ -26,18 +26,19 @@ _USUAL = (
     ONLY_INTERACTIONS,
 )
 BOX_ERRORS = ("human_box", "object_box", "both_boxes")
-# Detectors rank a true positive above 80 to 99 % of the wrong predictions of its class.
+# Detectors usually rank a true positive above 80 to 99 % of the wrong predictions of its class.
+# Below these shares, scores hardly rank, or rank wrong predictions first.
 TELLING, AGAINST = 0.58, 0.4
-# Minimum number of true positives and of errors for a statement on their order.
+# Minimum number of true positives, and of errors, for a statement about their order.
 ENOUGH = 20
-# Minimum gain from perfect ranking, as a share of the gain from the best repair, to be named first.
+# Minimum gain from perfect ranking, relative to the gain from the best repair, to be named first.
 OWING = 0.8
-# Minimum number of wrong predictions per right one.
+# Minimum number of wrong predictions per right one for a statement about their order.
 MANY = 2
 
 
 def headline(result: Mapping[str, Any]) -> str:
-    """Return the numbers of the data set's benchmark, followed by the protocol's mAP.
+    """Return the official numbers of the data set, followed by the mAP under the protocol.
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ def headline(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, in percent. The official numbers, which papers print, come first; ΔmAP refers
-        to the last number. If the file lacks annotated images, the sentence starts with that.
+        One sentence, in percent. The official numbers, which papers report, come first; ΔmAP refers
+        to the last number. If the file lacks annotated images, the sentence says so first.
     """
     covered = coverage_words(result)
     return f"{covered[:1].upper()}{covered[1:]}{': ' if covered else ''}{_means(result)}"
@@ -78,9 +79,10 @@ def verdict(result: Mapping[str, Any]) -> str:
     -------
     str
         The error that costs most by the published rule, with its cost on found pairs
-        (:mod:`diaghoi.oracles.localised`) if it differs; a second sentence if another error costs
-        most there. Ties are in the order of the oracles. If the file lacks annotated images, their
-        missed triplets are excluded; if it lacks most of them, no error is ranked.
+        (:mod:`diaghoi.oracles.localised`) if that differs; a second sentence if another error costs
+        most on found pairs. Ties are in the order of the oracles. If the file lacks annotated
+        images, the missed triplets in these images are excluded; if it lacks most of the images,
+        errors are not ranked.
     """
     if empty := _nothing(result):
         return empty
@@ -96,7 +98,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
     unranked = f" Not included: {left}." if elsewhere else ""
     if not worst or round(100 * max(gains[worst], published.get(first, 0.0)), 2) <= 0:
-        return f"Repairing one kind of error would add nothing.{unranked}"
+        return f"Repairing any one kind of error would add nothing.{unranked}"
     boxes = _in_both_boxes(result) if worst == "missed_gt" and not elsewhere else ""
     said = _ranking_fault(result, gains[worst])
     if first:
@@ -113,7 +115,7 @@ def verdict(result: Mapping[str, Any]) -> str:
 
 
 def ranks_errors(result: Mapping[str, Any]) -> bool:
-    """Check whether errors are ranked by cost: the file has at least half of the images."""
+    """Check whether errors are ranked by cost: only if the file has at least half of the images."""
     coverage = result.get("coverage", {})
     few = 2 * coverage.get("shared_images", 0) < coverage.get("annotated_images", 0)
     return not few or bool(coverage.get("only_predicted_images"))
@@ -132,7 +134,7 @@ def by_cost(result: Mapping[str, Any]) -> list[str]:
 
 
 def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove missed triplets in images that the file lacks from the costs."""
+    """Exclude from the costs the missed triplets in images that the file lacks."""
     coverage = result.get("coverage", {})
     return {
         **result,
@@ -141,7 +143,7 @@ def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """List remarks on the numbers of a report, the gravest first.
+    """List remarks on the numbers of a report, most serious first.
 
     Parameters
     ----------
@@ -151,9 +153,9 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     Returns
     -------
     list of str
-        Images that the predictions lack or that belong to another split, subjects that are not
-        people, inferred numberings, scores that do not rank, other notes on this result, and
-        finally groups of classes with few triplets.
+        Remarks on images that the predictions lack or that belong to another split, subjects that
+        are not people, inferred numberings, and scores that do not rank; then other notes on this
+        result, and finally groups of classes with few triplets.
     """
     said = []
     if covered := coverage_words(result):
@@ -174,24 +176,24 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def unusual(notes: Iterable[str]) -> list[str]:
-    """Drop notes on the location or reading of files that do not matter."""
+    """Drop the notes on where files are or how they were read that do not matter to readers."""
     return [note for note in notes if not _is_usual(note)]
 
 
 def without_folder(note: str) -> str:
-    """Shorten a path at the start of a note to the file name."""
+    """Shorten a path at the start of a note to its file name."""
     path, colon, text = note.partition(": ")
     return path.rpartition("/")[2] + colon + text
 
 
 def _is_usual(note: str) -> bool:
-    """Check whether a note on the location or reading of files does not matter to readers."""
+    """Check whether a note on where files are or how they were read does not matter to readers."""
     place = note.startswith("annotations: ") and "which differ" not in note
     return place or any(phrase in note for phrase in _USUAL)
 
 
 def _nothing(result: Mapping[str, Any]) -> str:
-    """Report that nothing is annotated or nothing predicted; empty otherwise."""
+    """Report if nothing is annotated or nothing is predicted; empty otherwise."""
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
@@ -200,12 +202,12 @@ def _nothing(result: Mapping[str, Any]) -> str:
 
 
 def _left_out(result: Mapping[str, Any]) -> str:
-    """Describe the treatment of annotated images without predictions."""
+    """Describe how annotated images without predictions are treated."""
     coverage = result["coverage"]
     if coverage.get("only_predicted_images"):
-        return "these alone are evaluated"
+        return "only these are evaluated"
     if not ranks_errors(result):
-        return "errors are not ranked; --only-predicted-images evaluates these alone"
+        return "errors are not ranked; --only-predicted-images evaluates only these"
     elsewhere = number_of("annotated triplet", coverage["triplets_elsewhere"])
     return f"{elsewhere} of the others count as not found, but not in the cost of Missed"
 
@@ -224,7 +226,7 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
 
 
 def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float], str, str]:
-    """Return the costs of errors by the published rule and on found pairs, and the largest."""
+    """Return the costs by the published rule and on found pairs, and the worst error of each."""
     published = _gains(result["oracles"])
     found = _gains(result["oracles"] | result["localised"])
     first, worst = (max(each, key=each.__getitem__, default="") for each in (published, found))
@@ -232,7 +234,7 @@ def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float
 
 
 def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
-    """ΔmAP of each error that has one."""
+    """Return the ΔmAP of each error for which it is defined."""
     return {
         name: outcome["delta_map"]["full"]
         for name, outcome in oracles.items()
@@ -241,10 +243,11 @@ def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
-    """Report that scores do not rank, before an error is blamed; empty if they do.
+    """Report if scores do not rank, ahead of the costliest error; empty if they do.
 
     ``gain`` is the gain from repairing the worst error. Scores are not at fault if perfect ranking
-    adds much less than that, or than finding everything, or if there are few wrong predictions.
+    adds much less than this repair or than finding everything, or if there are few wrong
+    predictions.
     """
     ranking, errors = result.get("ranking"), result["errors"]
     if ranking is None or errors["true_positive"] < ENOUGH:
@@ -272,7 +275,7 @@ def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
 
 
 def _in_both_boxes(result: Mapping[str, Any]) -> str:
-    """Report if predictions with both boxes wrong may be intended for most missed triplets."""
+    """Report if most missed triplets may be meant by predictions with both boxes wrong."""
     lost = result.get("lost", {"triplets": 0})
     if lost["triplets"] == 0 or 2 * lost["both_boxes"] < lost["triplets"]:
         return ""
@@ -287,7 +290,7 @@ def _percent(value: float | None) -> str:
 
 
 def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
-    """Describe the mAP of a detector without scores over all rankings."""
+    """Describe the range of mAP over all rankings, for a detector without scores."""
     bounds = result.get("unscored", {}).get("bounds", {}).get(setting, {})
     if not bounds or bounds["worst"]["full"] is None:
         return ""
@@ -303,6 +306,6 @@ def _lower(name: str) -> str:
 
 
 def _words(name: str) -> str:
-    """Name the errors of an oracle; a user's own oracle has its title."""
+    """Name the errors that an oracle repairs; for a user's own oracle, by its title."""
     title = ORACLES[name].title if name in ORACLES else name.replace("_", " ")
     return ERROR_WORDS.get(name, f"'{title}' errors")

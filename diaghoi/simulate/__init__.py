@@ -1,10 +1,10 @@
 """Simulated data: annotated scenes, and detectors that fail in known ways.
 
-The demo, the tests and the benchmarks need freely shareable data of any size, with every kind of
-error. :func:`annotations` draws a test set with the statistics of HICO-DET, and :func:`detect`
-returns what a :class:`Detector` would predict on it, or on any other annotations.
+The demo, the tests and the benchmarks need freely shareable data sets of any size that contain
+every kind of error. :func:`annotations` draws a test set with the statistics of HICO-DET, and
+:func:`detect` returns what a :class:`Detector` would predict on it, or on any other annotations.
 
-Nothing here is a model of vision: a detector is a handful of error rates. The presets are chosen so
+Nothing here models vision: a detector is a handful of error rates. The presets are chosen so
 that the diagnosis of simulated detectors resembles that of published ones.
 """
 

@@ -20,45 +20,46 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
 
-IMAGES_AT_ONCE = 512  # bounds the memory; another number changes the random draws
+IMAGES_AT_ONCE = 512  # bounds the memory; changing it changes the random draws
 
-# Logits of verb scores: for right and wrong verbs of pairs taken for an interaction, and the
-# reductions for a believed wrong verb, a pair joined by mistake, and a pair not taken for an
-# interaction.
+# Logits of verb scores for right and wrong verbs of pairs that are taken for an interaction, and
+# reductions of the logits for a wrong verb taken for a right one, for a pair joined by mistake, and
+# for a pair that is not taken for an interaction.
 RIGHT, WRONG = 0.6, -1.9
 LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
-LEAST_PAIR_SCORE = 1e-4  # where the object is of no HOI class with a real verb
-OWN_JITTER = 0.5  # of a pair's own boxes, besides that of the sighting
-OWN_NOISE = 0.4  # of a query's own scores, besides that of the candidate pair
-# How much queries are drawn to pairs that do not interact, with 0, 1 and 2 boxes of background.
+LEAST_PAIR_SCORE = 1e-4  # if the object occurs in no HOI class with a real verb
+OWN_JITTER = 0.5  # relative jitter of a pair's own boxes, added to that of the sighting
+OWN_NOISE = 0.4  # relative noise of a query's own scores, added to that of the candidate pair
+# How strongly queries are drawn to pairs that do not interact, with 0, 1 and 2 background boxes.
 APPEAL = (1.0, 0.65, 0.13)
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
-MOST_OF_A_KIND = 15  # persons, and objects of other categories, that are kept per image
+MOST_OF_A_KIND = 15  # maximum number of persons, and of other objects, kept per image
 
-# Logits of box scores: instances, and background by what it is mistaken for.
+# Logits of box scores, for instances and for background.
 INSTANCE_LOGIT = 1.8
 BACKGROUND_LOGIT = -1.0
-# Shares of background mistaken for a person, for an instance in the image, and for anything.
+# Shares of background mistaken for a person, and for an instance in the image; the rest can be
+# mistaken for any category.
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 
 def _sigmoid(logit: FloatArray) -> FloatArray:
-    """Turn logits into scores that lie strictly between 0 and 1."""
+    """Turn logits into scores strictly between 0 and 1."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -12.0, 12.0))))
 
 
 def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) -> Scenes:
     """Simulate the predictions of a detector on simulated or real annotated scenes.
 
-    Boxes, labels, pairs and verbs are wrong at the detector's rates; each wrong triplet arises as
-    in a real detector (a misplaced box, an object joined with the wrong person, a pair found twice,
-    ...) and has a plausible score.
+    Boxes, labels, pairs and verbs are wrong at the detector's rates. Each wrong triplet arises as
+    it would in a real detector (from a misplaced box, an object joined with the wrong person, a
+    pair found twice, ...) and has a plausible score.
 
     Parameters
     ----------
     annotations : Scenes
-        The truth. Boxes of a category that overlap by 0.6 or more count as one instance, because
-        data sets that annotate every triplet separately draw one person several times.
+        The ground truth. Boxes of a category that overlap by 0.6 or more count as one instance,
+        because data sets that annotate every triplet separately draw one person several times.
     detector : Detector
         Error rates, for example :data:`~diaghoi.simulate.TWO_STAGE`.
     rng : numpy.random.Generator
@@ -67,10 +68,10 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
     Returns
     -------
     Scenes
-        The same images. All pairs are listed, with the highest score of a real verb as
-        ``pair_score``; the triplets are the best ones of each image in descending order of score
-        (human score x object score x verb score), of HOI classes only. All scores lie in (0, 1),
-        all boxes inside their images.
+        Predictions on the same images. All pairs are listed, with the highest score of a real verb
+        as ``pair_score``. The triplets are the best of each image in descending order of score
+        (human score x object score x verb score), and belong to HOI classes only. All scores lie in
+        (0, 1), and all boxes lie inside their images.
     """
     return Scenes.concatenate(
         _detect(annotations.between(part.start, part.stop), detector, rng)
@@ -79,7 +80,7 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
 
 
 def _detect(scenes: Scenes, detector: Detector, rng: np.random.Generator) -> Scenes:
-    """Simulate the predictions for some images."""
+    """Simulate the predictions for a block of images."""
     sizes = _sizes(scenes)
     instance_of = instances(scenes)
     seen = sight(scenes, instance_of, sizes, detector, rng)
@@ -128,7 +129,7 @@ def _verb_scores(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Score every possible verb for the object of each chosen pair.
 
-    Returns rows of ``chosen``, HOI classes, and verb scores in (0, 1).
+    Return rows of ``chosen``, HOI classes, and verb scores in (0, 1).
     """
     by_object = np.argsort(vocabulary.class_object, kind="stable")
     label = seen.label[pool.object]
@@ -160,7 +161,7 @@ def _boxes(
     detector: Detector,
     rng: np.random.Generator,
 ) -> tuple[Sightings, IntArray, IntArray]:
-    """Return a shared list of boxes, or two boxes for every pair, and the rows of each pair."""
+    """Return a list of boxes, shared or two for every pair, and the two rows of each pair."""
     if detector.shared_boxes:
         return seen, human, object_box
     own = seen.take(np.stack([human, object_box], axis=1).ravel())
@@ -172,7 +173,7 @@ def _boxes(
 
 
 def _sizes(scenes: Scenes) -> IntArray:
-    """Return width and height of each image, at least the extent of its boxes."""
+    """Return the width and height of each image; if unknown, the extent of its boxes."""
     reach = np.ones((len(scenes), 2), dtype=np.int64)
     corners = np.ceil(scenes.box_xyxy[:, 2:]).astype(np.int64) + 1
     np.maximum.at(reach, scenes.box_image, corners)
@@ -184,10 +185,11 @@ def _sizes(scenes: Scenes) -> IntArray:
 class _Candidates(NamedTuple):
     """Pairs of a person and another sighting in the same image, ordered by image.
 
-    ``human`` and ``object`` are rows of the sightings; ``joined`` is whether the annotations join
-    the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), of which the last is empty: the
-    verbs of the pair or, if it does not interact, those that the detector could mistakenly take
-    from the same object with another person, or from the same person with another object.
+    ``human`` and ``object`` are rows of the sightings; ``joined`` tells whether the annotations
+    join the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), whose last row is empty.
+    These are the verbs of the pair. If the pair does not interact, they are the verbs that the
+    detector could mistakenly take from the same object with another person, or from the same person
+    with another object.
     """
 
     human: IntArray
@@ -199,7 +201,7 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Candidates:
-    """Pair every person with everything else in the image, and look up the truth."""
+    """Pair every person with everything else in the image, and look up the true verbs."""
     persons = np.flatnonzero(seen.label == scenes.vocabulary.person)
     owner, other = expand(*runs(seen.image, seen.image[persons]))
     human = persons[owner]
@@ -233,10 +235,10 @@ def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Cand
 def _queries(
     pool: _Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
 ) -> IntArray:
-    """Choose the pairs that the detector proposes: rows of the candidates, by image.
+    """Choose the pairs that the detector proposes, as rows of the candidates ordered by image.
 
-    With shared boxes these are the best pairs; otherwise they are the answers of a fixed number of
-    queries, drawn with repetition in random order.
+    With shared boxes, these are the best pairs. Otherwise they are the answers of a fixed number of
+    queries, drawn with repetition and in random order.
     """
     if detector.shared_boxes:
         order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
@@ -271,7 +273,7 @@ def _spread(
 
 
 def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
-    """Collect the verbs of the pairs with equal keys: sorted keys, sets and an empty set."""
+    """Collect the verbs of pairs with equal keys: sorted keys, and their sets plus an empty set."""
     whole = scenes.pair_object[scenes.triplet_pair] >= 0
     keys, row = np.unique(key_of_pair[scenes.triplet_pair[whole]], return_inverse=True)
     sets = np.zeros((len(keys) + 1, len(scenes.vocabulary.verbs)), dtype=bool)
@@ -280,18 +282,18 @@ def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
 
 
 def _look_up(keys: IntArray, wanted: IntArray) -> IntArray:
-    """Row of each wanted key among sorted keys; ``len(keys)`` for absent ones."""
+    """Return the row of each wanted key among sorted keys; ``len(keys)`` if it is absent."""
     row, count = runs(keys, wanted)
     return np.where(count > 0, row, len(keys))
 
 
 class Sightings(NamedTuple):
-    """Boxes as seen by a detector, ordered by image.
+    """Boxes that a detector sees, ordered by image.
 
     Parameters
     ----------
     image, label : (S,) int array
-        Image and believed category.
+        Image, and the category that the detector assigns.
     instance : (S,) int array
         The annotated instance, as the first annotated box that shows it; -1 for background.
     xyxy : (S, 4) float64 array
@@ -307,7 +309,7 @@ class Sightings(NamedTuple):
     logit: FloatArray
 
     def take(self, rows: IntArray) -> Sightings:
-        """Return a copy with some rows."""
+        """Return a copy with the given rows."""
         return Sightings._make(column[rows] for column in self)
 
 
@@ -318,7 +320,7 @@ def sight(
     detector: Detector,
     rng: np.random.Generator,
 ) -> Sightings:
-    """Simulate boxes in every image: found instances, some twice or misplaced, and background."""
+    """Simulate the boxes in each image: instances, some twice or misplaced, and background."""
     instance = np.flatnonzero(instance_of == np.arange(len(instance_of)))
     person = scenes.box_label[instance] == scenes.vocabulary.person
     missed = np.where(person, detector.missed_persons, detector.missed_objects)
@@ -340,14 +342,14 @@ def sight(
 def jitter(
     xyxy: FloatArray, sizes: IntArray, amount: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Move box edges by noise, a share of width and height, within the images."""
+    """Move box edges within the images by noise that is relative to width and height."""
     span = np.maximum(xyxy[:, 2:] - xyxy[:, :2], 1.0)
     edges = xyxy + rng.normal(size=xyxy.shape) * amount * np.tile(span, 2)
     return inside(edges, sizes)
 
 
 def inside(xyxy: FloatArray, sizes: IntArray) -> FloatArray:
-    """Clip boxes to their images; each keeps at least one pixel of width and height."""
+    """Clip boxes to their images, keeping each box at least one pixel wide and high."""
     largest = np.maximum(sizes - 1.0, 0.0)
     low = np.minimum(xyxy[:, :2], xyxy[:, 2:])
     high = np.maximum(xyxy[:, :2], xyxy[:, 2:])
@@ -359,7 +361,7 @@ def inside(xyxy: FloatArray, sizes: IntArray) -> FloatArray:
 def _found(
     scenes: Scenes, instance: IntArray, detector: Detector, rng: np.random.Generator
 ) -> Sightings:
-    """Draw boxes of some instances; with shared boxes, some instances appear more than once."""
+    """Draw boxes for the given instances; with shared boxes, some instances get several boxes."""
     again = np.zeros(len(instance), dtype=np.int64)
     if detector.shared_boxes:
         again = rng.poisson(detector.duplicates, len(instance))
@@ -384,7 +386,7 @@ def _found(
 def _confused(
     label: IntArray, vocabulary: Vocabulary, rate: float, rng: np.random.Generator
 ) -> IntArray:
-    """Give some objects the label of a neighbour in the list, often a similar category."""
+    """Give some objects the label of a neighbour in the category list, often a similar category."""
     others = np.setdiff1d(np.unique(vocabulary.class_object), [vocabulary.person])
     confused = (label != vocabulary.person) & (rng.random(len(label)) < rate) & (len(others) > 1)
     shift = rng.integers(1, 4, size=len(label)) * rng.choice([-1, 1], size=len(label))
@@ -395,13 +397,13 @@ def _confused(
 def _background(
     scenes: Scenes, boxes_an_image: IntArray, sizes: IntArray, rng: np.random.Generator
 ) -> Sightings:
-    """Draw background boxes: half anywhere, half near an instance of the image."""
+    """Draw background boxes, half of them anywhere and half near an instance in the image."""
     image = np.repeat(np.arange(len(scenes)), rng.binomial(boxes_an_image, 0.9))
     size = sizes[image].astype(np.float64)
     vocabulary = scenes.vocabulary
     number = len(image)
 
-    # Images without boxes use a row after the last box.
+    # Images without boxes use an extra row after the last box.
     labels = np.append(scenes.box_label, vocabulary.person)
     boxes = np.concatenate([scenes.box_xyxy, np.zeros((1, 4))])
     first, count = runs(scenes.box_image, image)

@@ -14,41 +14,41 @@ class Detector:
     """Behaviour and error rates of a simulated detector.
 
     Rates are probabilities in [0, 1]. If all rates, noises and ``duplicates`` are 0, the detector
-    finds everything, and wrong predictions score lower than right ones. Without ``score_noise``
-    this also holds for pairs joined and verbs chosen by mistake.
+    finds everything, and wrong predictions score lower than right ones. Without ``score_noise``,
+    pairs joined by mistake and verbs chosen by mistake also score lower.
 
     Parameters
     ----------
     name : str
         Name in tables and file names.
     shared_boxes : bool
-        True: each image has one list of boxes, and the pairs are all human x object pairs, the best
-        first (two-stage detectors such as UPT and SCG). False: every pair has its own two boxes,
+        If true, each image has one list of boxes, and the pairs are all human x object pairs, best
+        first (two-stage detectors such as UPT and SCG). If false, each pair has its own two boxes,
         and the pairs are the answers of a fixed number of queries (one-stage detectors such as CDN
         and GEN-VLKT).
     pairs, triplets : int
         Maximum number of pairs and triplets kept per image.
     boxes : int
-        Number of boxes that the detector considers per image; if fewer instances are found, the
-        rest is background.
+        Number of boxes that the detector considers per image; if it finds fewer instances, the
+        other boxes are background.
     localisation : float
-        Standard deviation of box edges, as a share of width and height.
+        Standard deviation of the positions of box edges, as a share of width and height.
     misplaced : float
         Rate of persons and objects that are found with a misplaced box.
     missed_persons, missed_objects : float
         Rates of instances that are not found.
     confused_labels : float
-        Rate of objects that get the label of another, often similar category.
+        Rate of objects that get the label of another, often similar, category.
     association : float
         Rate of non-interacting pairs taken for an interaction.
     false_pairs : float
-        Same, for pairs with a background box.
+        The same rate for pairs with a background box.
     confused_verbs : float
-        Rate of wrong verbs that are believed like a right one, for pairs taken for an interaction.
+        Rate of wrong verbs that are taken for right ones, in pairs taken for an interaction.
     duplicates : float
         Average number of duplicates per pair or, with shared boxes, per box.
     rare_penalty : float
-        Reduction of the logit of the right verb in rare HOI classes.
+        Amount by which the logit of the right verb is lower in rare HOI classes.
     score_noise : float
         Standard deviation of the logits of the scores.
 
@@ -112,9 +112,10 @@ ONE_STAGE, TWO_STAGE, WEAK = (
 )
 """Three presets.
 
-One stage, like CDN or GEN-VLKT: accurate verbs, and many near-duplicates of every pair. Two stages,
-like UPT or SCG: good boxes and few duplicates, but every person paired with every object. A
-one-stage detector that was not trained for long: everything is slightly worse.
+- One stage, like CDN or GEN-VLKT: accurate verbs, and many near-duplicates of every pair.
+- Two stages, like UPT or SCG: good boxes and few duplicates, but every person is paired with every
+  object.
+- Weak, like a one-stage detector after short training: everything is slightly worse.
 """
 DETECTORS = {detector.name: detector for detector in (ONE_STAGE, TWO_STAGE, WEAK)}
-"""The presets by name."""
+"""Presets by name."""

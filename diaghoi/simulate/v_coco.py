@@ -1,4 +1,4 @@
-"""Simulated V-COCO: people with actions, and a detector that gives all scores for every pair."""
+"""Simulated V-COCO: people with actions, and a detector that scores every action of each pair."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from diaghoi.data.vocabulary import v_coco
 
 WIDTH, HEIGHT = 640, 480
 PEOPLE = (0.45, 0.30, 0.15, 0.10)  # shares of images with 1, 2, 3 and 4 people
-OBJECTS = (0.20, 0.30, 0.30, 0.20)  # the same for objects
-ACTIONS = (0.05, 0.40, 0.35, 0.20)  # shares of people who do 0, 1, 2 and 3 things
+OBJECTS = (0.20, 0.30, 0.30, 0.20)  # shares of images with 1, 2, 3 and 4 objects
+ACTIONS = (0.05, 0.40, 0.35, 0.20)  # shares of people who perform 0, 1, 2 and 3 actions
 IGNORED = 0.1  # share of people whose actions are not annotated
 WITHOUT_BOX = 0.25  # share of roles without an annotated box
 
@@ -41,7 +41,7 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
     doing = rng.choice(len(ACTIONS), len(actor), p=ACTIONS)
     deed_actor = np.repeat(actor, doing)
     agents = np.flatnonzero(np.asarray(vocabulary.agents))
-    # Popular actions first, and no action twice for one person.
+    # Popular actions come first, and no person has the same action twice.
     order = np.argsort(rng.gumbel(size=(len(actor), len(agents))) - 0.1 * np.arange(len(agents)))
     action = order[np.repeat(np.arange(len(actor)), doing), -1 - place_in_group(deed_actor)]
     roles = np.diff(np.append(agents, len(vocabulary.verbs)))
@@ -77,15 +77,15 @@ class PairDetector:
     Parameters
     ----------
     pairs : int
-        Pairs of each image.
+        Number of pairs per image.
     noise : float
-        Standard deviation of box edges, as a share of box size.
+        Standard deviation of the positions of box edges, as a share of box size.
     misplaced : float
         Share of boxes with five times that noise.
     alone : float
         Share of pairs without an object.
     sharpness : float
-        Amount, as a logit, by which the scores of a person's actions exceed others.
+        Amount by which the logits of a person's annotated actions exceed the others.
     """
 
     pairs: int = 64
@@ -149,7 +149,7 @@ def v_coco_detect(
 def _pick(
     annotations: Scenes, image: IntArray, eligible: BoolArray, rng: np.random.Generator
 ) -> IntArray:
-    """Pick one of the eligible annotated boxes of each image."""
+    """Pick an eligible annotated box for each entry of ``image``."""
     boxes = np.flatnonzero(eligible)
     count = np.bincount(annotations.box_image[boxes], minlength=len(annotations))
     start = np.cumsum(count) - count

@@ -12,21 +12,21 @@ from diaghoi.exceptions import InputError
 MOST_TRIPLETS = 10
 SMALLEST_BOX = 10
 
-# Shares of images with 1, 2, 3 and 4 instances of a kind.
+# Shares of images with 1, 2, 3 and 4 persons, and with 1, 2, 3 and 4 objects.
 PERSONS = (0.42, 0.30, 0.18, 0.10)
 OBJECTS = (0.44, 0.30, 0.16, 0.10)
-# Widths and heights of HICO-DET's photographs, and their shares.
+# Widths and heights of the photographs in HICO-DET, and the share of photographs with each size.
 SIZES = ((640, 480), (640, 427), (640, 360), (500, 375), (480, 640), (427, 640))
 SIZE_SHARES = (0.34, 0.30, 0.06, 0.08, 0.13, 0.09)
 
-JOINED = 0.9  # share of objects of the image's category that some person interacts with
+JOINED = 0.9  # share of objects of the image's category that a person interacts with
 ALSO_JOINED = 0.3  # share of the other persons that interact with the same object
 FURTHER_VERBS = (0.6, 0.28, 0.12)  # shares of interacting pairs with 1, 2 and 3 verbs
 BYSTANDERS = 0.25  # share of images with an object of another category, in no triplet
 QUIET = 0.012  # share of images without any triplet
 
-# Object height as a share of a standing person's, by COCO-80 position: up to (and without) the
-# position, the size. Similar categories are neighbours in that list, so a few rows suffice.
+# Object height as a share of a standing person's. Each row gives a COCO-80 position and the size of
+# the categories before it. Similar categories are neighbours in that list, so a few rows suffice.
 RELATIVE_SIZE = (
     (1, 0.9), (4, 0.8), (9, 1.6), (14, 0.6), (16, 0.35), (24, 0.8), (29, 0.3), (39, 0.25),
     (46, 0.16), (56, 0.2), (62, 0.75), (68, 0.3), (73, 0.55), (80, 0.2),
@@ -34,7 +34,7 @@ RELATIVE_SIZE = (
 
 
 class _Instances(NamedTuple):
-    """Planned boxes: image, label and role of each, ordered by image."""
+    """Planned boxes, ordered by image: the image, label and role of each box."""
 
     image: IntArray
     label: IntArray
@@ -66,7 +66,7 @@ def annotations(
     Returns
     -------
     Scenes
-        Zero-based boxes with whole pixel coordinates inside their images, named
+        Zero-based boxes in whole pixels, inside their images. The images are named
         ``demo_000001.jpg`` and so on.
 
     Raises
@@ -126,7 +126,7 @@ def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator
 
 
 def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Place persons side by side and objects near them; (B, 4) whole pixels inside the image."""
+    """Place persons side by side and objects near them: (B, 4) whole pixels inside the images."""
     count = len(instances.image)
     width, height = sizes[instances.image].T.astype(np.float64)
     in_image = np.bincount(instances.image[instances.role == 0], minlength=len(sizes))
@@ -159,7 +159,7 @@ def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> 
 def _pairs(
     instances: _Instances, images: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Join persons and objects of the image's category: rows of the human and the object boxes."""
+    """Join persons with objects of the image's category, as rows of human and object boxes."""
     persons = np.bincount(instances.image[instances.role == 0], minlength=images)
     quiet = rng.random(images) < QUIET
     quiet[0] = False
@@ -178,7 +178,7 @@ def _pairs(
 def _verbs(
     label: IntArray, vocabulary: Vocabulary, frequency: FloatArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Draw the verbs of each pair: rows of pairs and verbs, ordered by pair."""
+    """Draw the verbs of each pair, as rows of pairs and verbs ordered by pair."""
     by_object = np.argsort(vocabulary.class_object, kind="stable")
     pair, row = expand(*runs(vocabulary.class_object[by_object], label))
     verb, weight = vocabulary.class_verb[by_object][row], frequency[by_object][row]
@@ -186,13 +186,14 @@ def _verbs(
     idle = verb == vocabulary.no_interaction
     total = np.bincount(pair, weights=weight, minlength=len(label))
     share = np.bincount(pair, weights=weight * idle, minlength=len(label)) / np.maximum(total, 1)
-    # Pairs have several verbs but only one no_interaction, so fewer triplets than pairs have it.
+    # A pair can have several verbs but only one no_interaction, which is therefore less frequent
+    # among triplets than among pairs.
     several = 1 + np.dot(FURTHER_VERBS, [0, 1, 2])
     share = share * several / (1 - share + share * several)
     is_idle = rng.random(len(label)) < share
     wanted = np.where(is_idle, 1, rng.choice([1, 2, 3], size=len(label), p=FURTHER_VERBS))
 
-    # The largest values of log(weight) + Gumbel noise are weighted draws without replacement.
+    # Taking the largest values of log(weight) + Gumbel noise draws without replacement by weight.
     key = np.log(weight) + rng.gumbel(size=len(pair))
     key[idle != is_idle[pair]] = -np.inf
     order = np.lexsort((-key, pair))

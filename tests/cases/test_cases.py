@@ -219,7 +219,7 @@ def test_an_action_may_stand_for_a_pair_that_its_boxes_do_not_reach() -> None:
     case = only(rows, "action", truth=[*TRUTH, (0, 3, HOLD)])
     assert case.sentence.endswith("'wash' is not annotated for it, only 'ride'.")
     assert case.repair == (
-        "becomes a true positive of hold bicycle (IoU 1.00 and 0.00), of a pair that its boxes do "
+        "becomes a true positive of hold bicycle (IoU 1.00 and 0.00), for a pair that its boxes do "
         "not reach"
     )
 
@@ -450,7 +450,7 @@ V_COCO = [
         (OTHER, "sit instr", None, "true_positive", "(IoU 1.00), no object box is annotated, and"),
         (PERSON_BOX, "sit instr", None, "action", "annotated for this person, only 'hold obj'."),
         (PERSON_BOX, "hold obj", OTHER, "association", "fits one annotated as person (IoU 1.00)"),
-        (PERSON_BOX, "hold obj", OTHER, "association", "the annotated object is another (IoU 0.00"),
+        (PERSON_BOX, "hold obj", OTHER, "association", "annotated object is a different one (IoU"),
         (PERSON_BOX, "hold obj", PERSON_BOX, "association", "object box fits the same person (IoU"),
         (OTHER, "hold obj", CUP, "association", "but 'hold obj' is not annotated for this person"),
         (OTHER, "sit instr", CUP, "association", "but the annotation has no object box"),
@@ -461,7 +461,7 @@ V_COCO = [
         ((3, 0, 19, 9), "sit instr", None, "human_box", "(IoU 0.35); there is no object box."),
         ((33, 0, 49, 9), "sit instr", CUP, "both_boxes", "(IoU 0.35), and the annotation has no"),
         ((3, 0, 19, 9), "hold obj", None, "both_boxes", "and no object box is predicted where"),
-        (VOID, "hold obj", None, "both_boxes", "and so no object box can be right."),
+        (VOID, "hold obj", None, "both_boxes", "so no object box can be right."),
     ],
 )  # fmt: skip
 def test_v_coco(box: Any, verb: str, role: Any, error: str, words: str) -> None:
@@ -537,7 +537,7 @@ def test_other_data_sets(kind: str, tmp_path: Any) -> None:
 def test_questions_that_have_no_answer() -> None:
     for error, options, message in (
         ("asociation", {}, r"error 'asociation': .* \(did you mean 'association'.*give one of"),
-        ("false_positive", {}, "error 'false_positive': there are no cases of it"),
+        ("false_positive", {}, "error 'false_positive': has no cases"),
         ("action", {"hoi": 600}, "hoi 600: the classes of hico-det are 0 to 599"),
         ("action", {"hoi": -1}, "hoi -1: "),
         ("action", {"top": 0}, "top 0: the number of cases must be at least 1"),
@@ -553,7 +553,7 @@ def test_a_sum_or_another_diagnosis_is_refused() -> None:
         for half in (slice(0, 2), slice(2, 4))
     ]
     whole = scenes(annotated, scored=False), scenes(found, scored=True)
-    message = "it is a sum; cases need the result of one diagnose"
+    message = "it is a sum; cases need the result of a single diagnose"
     # The second half knows rows by their place in its own file.
     total = diagnose(*parts[1]) + diagnose(*parts[0])
     with pytest.raises(InputError, match=message):
@@ -610,9 +610,7 @@ def test_cases_tell_how_similar_they_are_to_what_is_annotated() -> None:
     assert case.sentence == f"{plain.sentence} Similarity to hold bicycle 0.875: near."
     (case,) = cases(rows, "object_box", similarities=known)
     assert (case.similarity, case.kind, case.meant) == (None, "nothing", None)
-    assert case.sentence.endswith(
-        "No annotated triplet has both boxes at this place for a comparison."
-    )
+    assert case.sentence.endswith("No annotated triplet has both boxes here to compare with.")
     # What is right is not compared, and what is missed is no prediction.
     assert only(rows, "true_positive", similarities=known).kind is None
     missed = cases(rows[:1], "missed_gt", similarities=similar([0.875], ["near"], [0]))
@@ -633,9 +631,9 @@ def test_cases_of_some_kinds_alone() -> None:
 
 def test_kinds_need_similarities_of_these_predictions() -> None:
     known = similar([0.1], ["wrong"], [0])
-    with pytest.raises(InputError, match="kinds near: only errors that are compared"):
+    with pytest.raises(InputError, match="kinds near: only the errors action and object_box"):
         cases(WRONG_VERBS[:1], "action", kinds=("near",))
-    with pytest.raises(InputError, match="action and object_box; give one of these"):
+    with pytest.raises(InputError, match="have a kind; give one of these"):
         cases(WRONG_VERBS[:1], "duplicate", similarities=known, kinds=("near",))
     with pytest.raises(InputError, match="are of 1 predicted triplets, and there are 2: give"):
         cases(WRONG_VERBS, "action", similarities=known)

@@ -311,7 +311,7 @@ def test_images_without_annotations() -> None:
 def test_a_diagnosis_of_something_else_is_refused() -> None:
     diagnosis, annotations, predictions = diagnosed([FOUND], ONE, [(0, 1, RIDE)])
     other = replace(predictions, triplet_score=predictions.scores / 2)
-    with pytest.raises(InputError, match="is not that of these annotations and predictions"):
+    with pytest.raises(InputError, match="does not belong to these annotations and predictions"):
         annotation_causes(diagnosis, annotations, other)
     with pytest.raises(InputError, match="or it is a sum"):
         annotation_causes(diagnosis, annotations, predictions.between(0, 0))

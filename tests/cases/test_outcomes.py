@@ -176,5 +176,5 @@ def test_a_case_says_what_it_becomes() -> None:
 def test_a_sum_is_refused() -> None:
     both = data(FOUND)
     other = data([(1, 3, WASH, 0.4)])
-    with pytest.raises(InputError, match="not that of these annotations"):
+    with pytest.raises(InputError, match="does not belong to these annotations"):
         image_outcomes(diagnose(*other), *both, ["0.jpg"], 0.0)

@@ -98,5 +98,5 @@ def test_it_must_be_what_was_diagnosed() -> None:
     predicted = scenes([image("a.jpg", BOXES, [(0, 3, RIDE, 0.9)])], scored=True)
     diagnosis = diagnose(truth, predicted)
     other = scenes([image("a.jpg", BOXES, [(0, 3, HOLD, 0.9)])], scored=True)
-    with pytest.raises(InputError, match="not that of these annotations"):
+    with pytest.raises(InputError, match="does not belong to these annotations"):
         paired_with_itself(diagnosis, truth, other)

@@ -288,7 +288,7 @@ def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
     ]
     assert index["cases"][0]["sentence"].endswith("Similarity to ride bicycle 0.812: near.")
     assert index["cases"][2]["sentence"].endswith(
-        "No annotated triplet has both boxes at this place for a comparison."
+        "No annotated triplet has both boxes here to compare with."
     )
     with Path("out/index.csv").open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
@@ -533,7 +533,7 @@ def test_cases_of_a_chosen_image(run, models, alone) -> None:
     words = ("--image", "two.jpg", "--error", "object_box", "--out", "p.png")
     done = run(*CASES, models["first"], *models["words"], *words)
     assert (done.code, (alone / "p.png").exists()) == (2, False)
-    assert "no case of object_box on the images asked for" in done.err
+    assert "no case of object_box on the requested images" in done.err
 
 
 def test_a_case_of_a_chosen_class(run, models, alone) -> None:

@@ -98,8 +98,8 @@ def test_causes_and_calibration(report) -> None:
     gap, *parts = (float(line.split()[-1].replace("−", "-")) for line in rows[:8])
     assert gap == pytest.approx(sum(parts), abs=0.04)
     assert parts == sorted(parts, key=lambda part: -abs(part))
-    assert "\nThe errors and true positives add up to how much scores are too high or low." in text
-    assert "\nOther verb: can be nearly all action errors, even if no label is missing." in text
+    assert "\nThe errors and true positives add up to how much too high or low scores are." in text
+    assert "\nOther verb: can cover nearly all action errors, even if no label is missing." in text
 
 
 def test_the_evaluators_of_code_bases(report) -> None:
@@ -237,7 +237,7 @@ def test_operating_points(report) -> None:
     result, out, _ = report("--also", "operating-points,score-threshold=0.5")
     best = result["operating_points"]["best"]
     threshold = result["detections"]["best"]["threshold"]
-    assert f"from a score of {threshold:.3g} on" in " ".join(out.split())
+    assert f"at a threshold of {threshold:.3g} (precision" in " ".join(out.split())
     # The same as beside the score threshold.
     for key in ("threshold", "precision", "recall", "f1"):
         assert best[key] == result["detections"]["best"][key]

@@ -184,7 +184,7 @@ def test_missed_triplets_are_those_of_the_text(page: Page, name: str) -> None:
     lost = diagnosis.to_dict()["lost"]["triplets"]
     missed = matrix["missed_gt"]["missed_gt"]
     assert missed == lost
-    assert "missed here are those of the row “on found pairs” below Missed" in page.text
+    assert "missed here are those in the row “on found pairs” below Missed" in page.text
 
 
 def test_every_error_is_explained(page: Page) -> None:
@@ -222,11 +222,11 @@ def test_a_sum_of_diagnoses_has_no_cases(tmp_path: Path) -> None:
     write_html(tmp_path / "r.html", total)
     page = read(tmp_path / "r.html")
     assert page.data()["cases"] is None
-    assert "Cases are drawn where" in page.text
+    assert "Cases are drawn only if" in page.text
 
 
 def test_scenes_of_another_diagnosis_are_refused(tmp_path: Path, simulated: Detector) -> None:
-    with pytest.raises(InputError, match="not that of these annotations"):
+    with pytest.raises(InputError, match="does not belong to these annotations"):
         write_html(tmp_path / "r.html", simulated[0], small()[1])
     assert list(tmp_path.iterdir()) == []
 
@@ -282,7 +282,9 @@ def test_a_saved_result_that_is_not_whole_is_refused(simulated: Detector, tmp_pa
     found = compare(result)
     for key in ("negatives", "official", "actions"):
         broken = {name: value for name, value in result.items() if name != key}
-        with pytest.raises(InputError, match=r"'my model': is not a whole report .*write it again"):
+        with pytest.raises(
+            InputError, match=r"'my model': is not a complete report .*write it again"
+        ):
             write_comparison_html(tmp_path / "c.html", found, [PageModel(result=broken)])
     assert list(tmp_path.iterdir()) == []
 

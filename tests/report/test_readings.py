@@ -101,7 +101,7 @@ def test_causes_and_confusions_say_which_errors_are_wrong_actions(data_set: str)
     own = data_set == "V-COCO"
     caption = table_named(tables, "False positives by").caption
     assert (
-        "With an object box, a wrong verb is an association by the published rule" in caption
+        "By the published rule, a wrong verb with an object box is an association" in caption
     ) == own
     assert says_own_object(table_named(tables, "Wrong verbs on").caption) == own
     if own:

@@ -162,7 +162,7 @@ Ignored                                       1,234
 False positive                                1,450        72.50      +30.00
 False negative                                1,450        72.50      +20.00
 Share of the predictions; for missed and false negative, of the annotations.
-Ignored: on people without annotated actions; excluded from the predictions.
+Ignored: on people without annotated actions; not counted as predictions.
 
 Pairs, negatives, actions, %                                            Full
 ────────────────────────────────────────────────────────────────────────────
@@ -190,8 +190,8 @@ def test_the_classes_of_both_means(result, official: int, words: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "best", "words"),
     [
-        ("11-point", 0.81, "at 11 recall levels, 6 of which a recall of 0.5 reaches."),
-        ("101-point", 0.81, "at 101 recall levels, 51 of which a recall of 0.5 reaches."),
+        ("11-point", 0.81, "at 11 recall levels, and a recall of 0.5 reaches 6 of them."),
+        ("101-point", 0.81, "at 101 recall levels, and a recall of 0.5 reaches 51 of them."),
         ("11-point", 0.8, ""),
         ("area", 0.81, ""),
     ],

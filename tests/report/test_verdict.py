@@ -121,10 +121,10 @@ def test_every_oracle_has_words() -> None:
 def test_nothing_to_gain(result) -> None:
     for outcome in result["oracles"].values():
         outcome["delta_map"]["full"] = 0.00004
-    assert verdict(result) == "Repairing one kind of error would add nothing."
+    assert verdict(result) == "Repairing any one kind of error would add nothing."
     for outcome in result["oracles"].values():
         outcome["delta_map"]["full"] = None
-    assert verdict(result) == "Repairing one kind of error would add nothing."
+    assert verdict(result) == "Repairing any one kind of error would add nothing."
 
 
 def test_no_class_and_no_predictions(result) -> None:

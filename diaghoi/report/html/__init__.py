@@ -1,6 +1,6 @@
-"""Write the report as one interactive page that needs no network or further files.
+"""Write the report as one interactive page that needs neither a network nor other files.
 
-Charts are drawn by Observable Plot and D3, which are in ``vendor/`` with their licences.
+Observable Plot and D3, which are in ``vendor/`` with their licences, draw the charts.
 """
 
 from diaghoi.report.html.data import page_data

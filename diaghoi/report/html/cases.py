@@ -1,4 +1,4 @@
-"""Collect the cases of the page: images with annotations and the predictions of each detector."""
+"""Collect the cases of the page: images with their annotations and each detector's predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 
 OF_CELL = 6
-"""Number of images per cell of the transition matrix that precede images chosen by class."""
+"""Number of images chosen for each cell of the transition matrix, before others by class."""
 
 
 def case_data(
@@ -25,26 +25,26 @@ def case_data(
     Parameters
     ----------
     models : sequence of AlignedModel or None
-        The detectors; those without boxes contribute nothing.
+        The detectors; detectors without boxes contribute nothing.
     place : (C,) int array
-        Row of each HOI class in the table, -1 for none.
+        Row of each HOI class in the table; -1 for a class that is not in it.
     images : int or None
-        Number of images, most informative cases first; None for all.
+        Number of images, those with the most informative cases first; None for all.
 
     Returns
     -------
     dict or None
-        None if no detector has boxes. Columns of plain values:
+        Columns of plain values; None if no detector has boxes:
 
-        - ``images``: ``image`` (index among all), ``width`` and ``height`` (0: unknown);
+        - ``images``: ``image`` (index among all images), ``width`` and ``height`` (0 if unknown);
         - ``boxes``: left, top, right, bottom in pixels, box after box;
-        - ``annotated``: ``image`` (index into ``images``), ``triplet`` (among all annotated),
-          ``human``, ``object`` (indices of boxes, -1 for none);
-        - ``models``: for each ``image``, ``human``, ``object``, ``class`` (row of the table),
-          ``label`` (index of the label), ``score``, ``annotated`` (index into ``annotated``, -1 for
-          none), ``attempts`` (the same on found pairs, which determines ``fates``), ``row`` (of the
-          ledger), and ``sentences`` by index; ``missed`` by index into ``annotated``. None for a
-          detector without boxes.
+        - ``annotated``: ``image`` (index into ``images``), ``triplet`` (index among all annotated
+          triplets), ``human`` and ``object`` (indices of boxes, -1 for none);
+        - ``models``: for each detector, ``image``, ``human``, ``object``, ``class`` (row of the
+          table), ``label`` (index of the label), ``score``, ``annotated`` (index into
+          ``annotated``, -1 for none), ``attempts`` (the same on found pairs, which determines
+          ``fates``), ``row`` (of the ledger), ``sentences`` by index, and ``missed`` (sentences by
+          index into ``annotated``); None for a detector without boxes.
     """
     drawn = [
         (each, each.model.shown)
@@ -121,10 +121,11 @@ def _predictions(
 
 
 def telling_images(models: Sequence[AlignedModel]) -> IntArray:
-    """Choose images by their cases, the most informative first.
+    """Choose images by their cases, most informative first.
 
-    The worst cases of each error and detector come first, then some of each change of fate between
-    two detectors, then the most confident error of each kind in each class.
+    The images of the worst cases of each error and detector come first, then some images of each
+    change of fate between two detectors, then those of the most confident error of each kind in
+    each class.
     """
     found = list(_of_sentences(models))
     first = models[0].fates
@@ -150,7 +151,7 @@ def telling_images(models: Sequence[AlignedModel]) -> IntArray:
 
 
 def _of_sentences(models: Sequence[AlignedModel]) -> Iterator[IntArray]:
-    """Yield the images of the cases with sentences: the worst of each error, then the second..."""
+    """Yield the images of cases with sentences: each error's worst case, then its second, ..."""
     columns = []
     for model in models:
         if model.model.shown is None:
@@ -164,19 +165,19 @@ def _of_sentences(models: Sequence[AlignedModel]) -> Iterator[IntArray]:
 
 
 def _distinct(values: IntArray) -> IntArray:
-    """Keep the first of equal values, in order."""
+    """Drop repeated values, keeping the order of first occurrences."""
     _, first = np.unique(values, return_index=True)
     return np.asarray(values[np.sort(first)])
 
 
 class _Boxes:
-    """Boxes, each once."""
+    """Collection that stores each distinct box once."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, ...], int] = {}
 
     def add(self, boxes: FloatArray) -> dict[str, list[int]]:
-        """Return the indices of human and object boxes, -1 for boxes that cannot be drawn."""
+        """Add boxes; return the indices of human and object boxes, -1 if a box cannot be drawn."""
         ends = np.stack([boxes[..., :2], boxes[..., 2:]])
         ordered = np.concatenate([ends.min(axis=0), ends.max(axis=0)], axis=-1)
         usable = np.isfinite(ordered).all(axis=-1)
@@ -196,7 +197,7 @@ class _Boxes:
 
 
 def image_names(models: Sequence[PageModel], images: Sequence[int]) -> list[str]:
-    """Return image names as in the files."""
+    """Return the names of images as they are in the files."""
     known = next(each.diagnosis for each in models if each.diagnosis is not None)
     names: list[str] = known.names[list(images)].tolist()
     return names

@@ -1,4 +1,4 @@
-"""Collect the data of the page: one object of plain values from detectors' results."""
+"""Collect the data of the page in one object of plain values, from the results of detectors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
 from diaghoi.report.verdict import by_cost
 
 STEPS = 100
-"""Maximum number of settings of the score threshold."""
+"""Maximum number of score thresholds on the page."""
 KNOWN = ("classes", "curves", "thresholds", "annotations", "images", "cases", "slices")
-"""Parts of the page that need individual predictions."""
+"""Parts of the data that need individual predictions."""
 KINDS: dict[str, str] = {"count": "count", "percent": "percent", "points": "delta"}
-"""Format of the values of each unit on the page."""
+"""How the page formats the values of each unit."""
 FINE = 500
-"""Number of steps of recall and precision in curves."""
+"""Number of steps from 0 to 1 to which recall and precision in curves are rounded."""
 
 
 def page_data(
@@ -48,49 +48,49 @@ def page_data(
     Parameters
     ----------
     models : sequence of PageModel
-        The detectors, on the same annotations under one protocol.
+        The detectors, evaluated on the same annotations under one protocol.
     comparison : Comparison, optional
-        A comparison, with the parts of the differences if requested.
+        A comparison of the detectors, with the parts of the differences if requested.
     images : int, optional
-        Number of images with drawings, most informative cases first; all by default.
+        Number of images with drawings, those with the most informative cases first; by default all.
     slices : Slices, optional
-        The detectors in slices of their annotations.
+        Results of the detectors in slices of their annotations.
 
     Raises
     ------
     InputError
-        If the detectors are not on the same annotations under the same protocol.
+        If the annotations or protocols of the detectors differ.
 
     Returns
     -------
     dict
-        Plain values for JSON. Scores and counts are plain values; percent and points are integers,
-        in hundredths of the displayed value, or None if undefined. Positions count from zero.
+        Plain values for JSON. Scores and counts are unchanged; percent and points are integers, in
+        hundredths of the displayed value, or None if undefined. Positions count from zero.
 
         - ``dataset``;
         - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (the same on found
-          pairs, of the errors that have one) and ``delta_intervals`` by oracle and split, and
-          ``rows`` (whether its predictions are known, rather than only its result);
+          pairs, for the errors that have one) and ``delta_intervals`` by oracle and split, and
+          ``rows`` (whether the predictions are known, rather than only the result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
-        - ``errors``: for each oracle ``name``, ``title``, ``meaning``, ``definition``, ``colour``,
-          ``kind`` ("prediction", "annotation", "total" or "own");
+        - ``errors``: for each oracle, ``name``, ``title``, ``meaning``, ``definition``, ``colour``
+          and ``kind`` ("prediction", "annotation", "total" or "own");
         - ``classes``: ``number``, ``name``, ``verb``, ``annotated``, and for each model
-          (``models``) ``ap``, ``max_recall``, ``predicted``, one count by label and missed, and
-          ``delta`` by oracle; None if no model's predictions are known;
+          (``models``) ``ap``, ``max_recall``, ``predicted``, the count of each label and of missed
+          triplets, and ``delta`` by oracle; None if the predictions of no model are known;
         - ``curves``: for each model, by oracle ("" for none), the corners of all curves: ``start``
-          (first corner of each class, and their number), ``recall`` and ``precision``, in parts of
-          ``fine``;
-        - ``thresholds``: ``score``, rising, and for each model (``models``) and label the counts of
-          predictions with at least that score, class by class;
-        - ``annotations``: ``class`` and ``image`` of each annotated triplet, and for each model its
-          fates, one digit per triplet (index into ``fates``);
+          (first corner of each class, then the number of corners), and ``recall`` and
+          ``precision``, as multiples of 1 / ``fine``;
+        - ``thresholds``: ``score`` in rising order, and for each model (``models``) and label, the
+          counts of predictions with at least that score, class by class;
+        - ``annotations``: ``class`` and ``image`` of each annotated triplet, and for each model the
+          fates of the triplets, one digit per triplet (index into ``fates``);
         - ``images``: ``name``, ``annotated``, and for each model the columns of
           :attr:`diaghoi.Diagnosis.images`;
-        - ``differences``: for each other model that is explained against the first ``labels`` and
-          ``classes`` (by part);
+        - ``differences``: ``labels`` and ``classes`` (by part), for each model whose difference
+          from the first is explained;
         - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
-        - ``slices``: ``columns`` of their sheet with their ``values``, and ``images``: for each
-          slice, one digit per image of the page; None without.
+        - ``slices``: ``columns`` of the slice sheet with their ``values``, and ``images`` (for each
+          slice, one digit per image of the page); None without slices.
     """
     all_models = aligned(models)
     known = next((each for each in all_models if each is not None), None)
@@ -234,7 +234,7 @@ def _differences(comparison: Comparison | None, known: PageModel | None) -> list
 
 
 def _class_places(diagnosis: Diagnosis) -> IntArray:
-    """Return the row of each HOI class in the table, (C,); -1 if it does not count."""
+    """Return the row of each HOI class in the table, (C,); -1 if the class does not count."""
     counted = diagnosis.splits["full"]
     return np.where(counted, np.cumsum(counted) - 1, -1)
 
@@ -254,7 +254,7 @@ def _class_columns(table: Mapping[str, Array]) -> dict[str, Any] | None:
 
 
 def _counts(model: AlignedModel) -> dict[str, Any]:
-    """Count per image, in the order of the first detector."""
+    """Count predictions and errors per image, with images in the order of the first detector."""
     order = np.argsort(model.image)
     return {key: model.model.images[key][order].tolist() for key in ("predicted", *LABELS, MISSED)}
 
@@ -311,7 +311,7 @@ def _thresholds(models: Sequence[PageModel]) -> dict[str, Any] | None:
                 grid.append(np.quantile(scores, levels))
         if each.best_threshold is not None:
             grid.append(np.array([each.best_threshold]))
-    # Scores are rounded down to a few digits, so that the lowest keeps all predictions.
+    # Scores are rounded down to a few digits, so that the lowest threshold keeps all predictions.
     found = np.concatenate(grid)
     exponent = np.floor(np.log10(np.maximum(np.abs(found), 1e-300))) - 2
     rounded = np.floor(found / 10**exponent + 1e-9) * 10**exponent
@@ -342,7 +342,7 @@ def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | 
 def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
     """Return the columns of the slice sheet, and one digit per slice and image.
 
-    "1": predictions of the image can belong to the slice.
+    The digit is "1" if predictions of the image can belong to the slice.
     """
     place = {name: at for at, name in enumerate(slices.images)}
     # Images without names have the same indices everywhere.
@@ -355,7 +355,7 @@ def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
         titles = {"slices": "mAP {}", "slice_differences": f"{{}} minus {slices.labels[0]}"}
     columns = [column for key, title in titles.items() for column in _columns(tables[key], title)]
     if len(slices.labels) > 2:
-        # Intervals of many models take too much room; the tables of the page have them.
+        # Intervals of many models take too much room here; the tables on the page show them.
         columns = [column for column in columns if column["kind"] != "text"]
     return {
         "columns": [{"key": "name", "title": "Slice", "kind": "name", "values": names}, *columns],
@@ -366,11 +366,11 @@ def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
 
 
 def _columns(table: Table, title: str) -> Iterator[dict[str, Any]]:
-    """Return the columns of a table without its first row, all images."""
+    """Yield the columns of a table without its first row, which is for all images."""
     for column, (_, *cells) in zip(
         table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=True
     ):
-        # Intervals are words.
+        # Intervals are text without a value.
         figures = any(cell.value is not None for cell in cells)
         named = figures and column.unit != "count"
         yield {

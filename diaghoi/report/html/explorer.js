@@ -1,4 +1,4 @@
-// The explorer: everything below the filter follows one state, which is kept in the hash.
+// The explorer: everything below the filter follows one state, which the URL hash stores.
 (async () => {
   "use strict";
 
@@ -27,7 +27,7 @@
 
   // ---------------------------------------------------------------- words and elements
 
-  /** Show a value as the text report does: hundredths of a percent with two decimals. */
+  /** Format a value as in the text report: hundredths of a percent with two decimals. */
   function shown(value, kind) {
     if (value === null || value === undefined) return DASH;
     if (kind === "count") return grouped.format(value);
@@ -66,7 +66,7 @@
   const modelColour = (at) => `var(--model-${at % 10})`;
   const labelTitle = (name) => (name === RIGHT.name ? RIGHT.title : (errorOf[name]?.title ?? name));
   const labelColour = (name) => (name === RIGHT.name ? RIGHT.colour : (errorOf[name]?.colour ?? "var(--faint)"));
-  /** What became of an annotated triplet, in words. */
+  /** Return what became of an annotated triplet, in words. */
   const fateTitle = (fate) => {
     if (fate === "true_positive") return "Found";
     return fate === "missed_gt" ? "Missed" : labelTitle(fate);
@@ -81,7 +81,7 @@
   const FILTERS = ["split", "error", "class", "search", "slice", "cell", "score"];
   const state = { ...START };
 
-  /** Take what the hash says, as far as it can be; a hash may be anything. */
+  /** Read the state from the hash, as far as it is valid; a hash may contain anything. */
   function fromHash() {
     const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     for (const key of Object.keys(START)) state[key] = given.get(key) ?? START[key];
@@ -108,7 +108,7 @@
     if (hash !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", hash);
   }
 
-  /** Change the state, remember it in the hash, and draw what follows it. */
+  /** Change the state, store it in the hash, and redraw what depends on it. */
   function change(changes, replace = false, gradually = false) {
     Object.assign(state, changes);
     toHash(replace);
@@ -120,7 +120,7 @@
   const sides = () => (several && A() !== B() ? [A(), B()] : [A()]);
   const threshold = () => (state.score === "" ? -Infinity : Number(state.score));
 
-  /** The classes that the filter leaves, as rows of the table. */
+  /** Return the classes that pass the filter, as rows of the table. */
   function scope() {
     if (!classes) return [];
     const split = data.splits.find((each) => each.key === state.split)?.classes;
@@ -155,7 +155,7 @@
 
   const CLASSES = ["split", "class", "search"];
   const isOracle = (error) => error in errorOf;
-  // The filters that each part follows, and the errors that it knows; of others its heading says so.
+  // The filters that each part follows, and the errors that it can show; its heading names exceptions.
   const FOLLOWS = {
     costs: [CLASSES, isOracle],
     annotated: [[...CLASSES, "slice", "cell"], (error) => data.fates.includes(error)],
@@ -174,7 +174,7 @@
     score: () => `scores of ${shownScore(Number(state.score))} or more`,
   };
 
-  /** Say in the heading of each part what it is of: the filters that it follows, or the whole data set. */
+  /** Name in the heading of each part what it shows: the filters that it follows, or the whole data set. */
   function drawHeadings() {
     const active = FILTERS.filter((key) => state[key] !== START[key]);
     const ofClass = CLASSES.some((key) => active.includes(key)) && scopeTitle(scope());
@@ -193,7 +193,7 @@
 
   const LOOK = { background: "transparent", color: "inherit", fontFamily: "inherit", fontSize: "12px" };
 
-  /** Put a chart into its place, as wide as it is. */
+  /** Draw a chart in its place, as wide as the place is. */
   function chart(place, title, options) {
     const width = Math.max(220, Math.floor(place.clientWidth || 300));
     const made = Plot.plot({ width, style: LOOK, className: "chart", ...options(width) });
@@ -214,10 +214,10 @@
     );
   }
 
-  /** Whether single classes are chosen, and not a group whose mean is known. */
+  /** Check whether single classes are chosen, rather than a group whose mean is known. */
   const ofClasses = () => Boolean(classes) && (state.class !== "" || state.search !== "");
 
-  /** What an error costs a model in some classes, in hundredths: ΔmAP of the group, or the mean of ΔAP. */
+  /** Return what an error costs a model in the given classes, in hundredths: ΔmAP of the group, or mean ΔAP. */
   function costOf(at, name, rows) {
     if (!ofClasses()) return models[at].delta[name]?.[state.split] ?? null;
     const found = classes.models[at]?.delta[name];
@@ -225,7 +225,7 @@
     return defined.length ? defined.reduce((sum, each) => sum + each, 0) / defined.length : null;
   }
 
-  /** ΔmAP of each error for all models; under a filter by class the mean of ΔAP. */
+  /** Draw ΔmAP of each error for all models, or the mean ΔAP under a filter by class. */
   function drawBars() {
     const place = byId("bars");
     if (!place) return;
@@ -358,7 +358,7 @@
 
   const LEVELS = 50;
 
-  /** The curve of a class, or the mean over some, of a model after an oracle ("" for none). */
+  /** Return a model's curve for a class, or the mean over several classes, after an oracle ("" for none). */
   function curve(at, oracle, rows) {
     const found = data.curves[at]?.[oracle];
     if (!found) return [];
@@ -423,13 +423,13 @@
     });
     const entries = several ? known.map((at) => [models[at].label, modelColour(at), "line"]) : [[models[0].label, "currentColor", "line"]];
     legend(byId("curves-legend"), [...entries, ["after the repair", "currentColor", "dashed"]]);
-    const mean = lone ? " Precision (upwards) against recall." : " At each recall (to the right), the mean over the classes of the highest precision at this recall or a higher one, 0 where a class does not reach it (upwards).";
-    byId("curves-words").textContent = `${scopeTitle(rows)[0].toUpperCase()}${scopeTitle(rows).slice(1)}.${mean}${several && known.length > 2 ? " Repairs are those of the two models chosen above." : ""}`;
+    const mean = lone ? " Precision (upwards) against recall." : " At each recall (to the right), the mean over the classes (upwards) of the highest precision at this or a higher recall; 0 for a class that does not reach this recall.";
+    byId("curves-words").textContent = `${scopeTitle(rows)[0].toUpperCase()}${scopeTitle(rows).slice(1)}.${mean}${several && known.length > 2 ? " Repairs are shown for the two models chosen above." : ""}`;
   }
 
   // ---------------------------------------------------------------- score threshold
 
-  /** Add the predictions of each label from each threshold on, over the classes in scope. */
+  /** Add up the predictions of each label at or above each threshold, over the classes in scope. */
   function keptCounts(at, rows) {
     const steps = data.thresholds.score.length;
     const found = data.thresholds.models[at];
@@ -456,7 +456,7 @@
     });
   }
 
-  /** Whether the filter asks for another error of predictions. */
+  /** Check whether the filter asks for another error of predictions. */
   const asideLabel = (label) => labels.slice(0, -1).includes(state.error) && label !== state.error;
   const step = () => (state.score === "" ? 0 : data.thresholds.score.indexOf(Number(state.score)));
 
@@ -465,7 +465,7 @@
     countThresholds();
     const scores = data.thresholds.score;
     const tick = (at) => (scores[at] === undefined ? "" : shownScore(scores[at]));
-    const x = { label: "Lowest score, spaced by quantiles of all predictions and of the right ones", labelArrow: "none", ticks: 6, tickFormat: tick, domain: [0, scores.length - 1] };
+    const x = { label: "Lowest score, spaced by quantiles of all predictions and of the true positives", labelArrow: "none", ticks: 6, tickFormat: tick, domain: [0, scores.length - 1] };
     const which = operating.filter((each) => sides().includes(each.at));
     const lines = which.flatMap(({ at, right, all, annotated, f1 }) => [
       ["precision", right.map((found, step) => (all[step] ? found / all[step] : NaN)), null],
@@ -555,7 +555,7 @@
       mine?.image.forEach((image, row) => {
         lists[image].push(row);
         const meant = mine.attempts[row];
-        // A true positive comes before what merely attempts the triplet.
+        // A true positive comes before predictions that merely attempt the triplet.
         if (meant >= 0 && (!hits.has(meant) || mine.label[row] === 0)) hits.set(meant, row);
       });
       prepared.of.push(lists);
@@ -568,14 +568,14 @@
   const scoreAt = (at, row) => data.cases.models[at].score?.[row] ?? null;
   const over = (at, row) => (scoreAt(at, row) ?? Infinity) >= threshold();
 
-  /** Whether cases are annotated triplets, and not predictions. */
+  /** Check whether cases are annotated triplets, rather than predictions. */
   function ofTriplets() {
     const error = state.error;
     const kind = error === RIGHT.name ? "prediction" : errorOf[error]?.kind;
     return Boolean(state.cell) || !(kind === "prediction" || error === "false_positive" || (!error && !several));
   }
 
-  /** Whether what became of an annotated triplet under some models is what the filter wants. */
+  /** Check whether the fates of an annotated triplet under the models pass the filter. */
   function fateFits(triplet, which) {
     const fates = (state.cell && several ? [A(), B()] : which).map((model) => fateAt(model, triplet));
     if (state.cell) {
@@ -588,11 +588,11 @@
     return fates.some((fate) => fate === 0) && fates.some((fate) => fate !== 0);
   }
 
-  /** The labels of predictions that the filter wants: all wrong ones, or one. */
+  /** Return the labels of predictions that pass the filter: all labels of errors, or one label. */
   const wantedLabels = () =>
     state.error && state.error !== "false_positive" ? [state.error] : labels.slice(1, -1);
 
-  /** Count the cases of the data, drawn or not; null where filters together leave that unknown. */
+  /** Count all cases in the data, drawn or not; null if the filters together leave the number unknown. */
   function countCases() {
     const rows = scope();
     const images = sliceImages();
@@ -614,7 +614,7 @@
     return which.reduce((total, at) => total + wantedLabels().reduce((all, label) => all + count(at, label), 0), 0);
   }
 
-  /** List the cases that the filter leaves: of a prediction, or of an annotated triplet. */
+  /** List the cases that pass the filter, each for a prediction or an annotated triplet. */
   function listed() {
     const found = casesOf();
     const inside = new Set(scope());
@@ -662,7 +662,7 @@
     return met / Math.max(1, area(one) + area(other) - met);
   }
 
-  /** Find what another model predicts there: the same annotated triplet, or the same boxes. */
+  /** Find what another model predicts for the same annotated triplet or the same boxes. */
   function counterpart(model, row, other) {
     const mine = data.cases.models[model];
     const theirs = data.cases.models[other];
@@ -679,7 +679,7 @@
     return found;
   }
 
-  /** The part of an image that shows some boxes, no smaller than a third of it. */
+  /** Return the part of an image that shows the given boxes, at least a third of the image. */
   function viewOf(image, boxes, whole) {
     const [width, height] = [data.cases.images.width[image], data.cases.images.height[image]];
     const all = boxes.filter(Boolean);
@@ -703,7 +703,7 @@
     return pictures ? `picture/${data.cases.images.image[image]}` : null;
   };
 
-  /** Draw pairs of boxes over their picture, or in an empty frame. */
+  /** Draw pairs of boxes over the picture of their image, or in an empty frame. */
   function sketch(image, pairs, area, alt) {
     const [left, top, right, bottom] = area.view;
     const unit = Math.max((right - left) / 300, (bottom - top) / 220);
@@ -725,7 +725,7 @@
       for (const [name, where] of shapes) {
         group.append(drawn(name, { ...where, class: "casing" }), drawn(name, where));
       }
-      // Letters of one pair are enough.
+      // One pair with letters is enough.
       const lettered = kind === "predicted" || !pairs.some((each) => each.kind === "predicted");
       boxes.forEach((box, role) => {
         if (!box || faint || !lettered) return;
@@ -739,7 +739,7 @@
     return svg;
   }
 
-  /** Say in a line what a model does in a case, and in a sentence where one is known. */
+  /** Describe in a line what a model does in a case, followed by the sentence about it, if any. */
   function saidOf(model, row, fate, at) {
     const lines = [];
     if (row >= 0) {
@@ -767,7 +767,7 @@
   const annotatedPair = (at) => ({ human: data.cases.annotated.human[at], object: data.cases.annotated.object[at], kind: "annotated" });
   const imageName = (image) => data.images.name[data.cases.images.image[image]];
 
-  /** What a case is about: the annotated triplet, and what each model predicts for it. */
+  /** Return the content of a case: the annotated triplet, and what each model predicts for it. */
   function partsOf(each) {
     const which = sides().filter((at) => data.cases.models[at]);
     const meant = each.triplet ?? data.cases.models[each.model].annotated[each.row];
@@ -777,7 +777,7 @@
     return { which, meant, rows, name, annotatedName };
   }
 
-  /** Draw one pair as each model has it, side by side, and say what it is. */
+  /** Draw one pair as each model predicts it, side by side, with a description. */
   function sidesOf(each, whole) {
     const { which, meant, rows, name } = partsOf(each);
     const annotated = meant >= 0 ? [annotatedPair(meant)] : nearest(each);
@@ -807,7 +807,7 @@
       element("p", { class: "image" }, `${imageName(each.image)}${enlarged}`));
   }
 
-  /** The annotated pair that a prediction without one of its own meets most, if it meets any. */
+  /** Return the annotated pair that an unassigned prediction overlaps most, if it overlaps any. */
   function nearest(each) {
     if (each.row === undefined) return [];
     const mine = data.cases.models[each.model];
@@ -819,7 +819,7 @@
     return found === null ? [] : [annotatedPair(found)];
   }
 
-  const BY_PAIR = " Triplets whose pair nothing localises are among them; under Errors, in the bars and in tables those with a wrong action assigned to them are not counted as missed.";
+  const BY_PAIR = " They include triplets whose pair nothing localises. Under Errors, in the bars and in the tables, such triplets do not count as missed if a wrong action is assigned to them.";
   let visible = CASES;
   let cases = [];
 
@@ -839,11 +839,11 @@
     const [whole, every] = [data.cases.images.image.length, data.images.name.length];
     const pages = [
       ...(whole < every ? [`${grouped.format(whole)} of ${plural(every, "image")}`] : []),
-      // The page draws the best predictions of an image, and what is described in words.
+      // The page draws the best predictions of an image, and those that are described in words.
       ...(ofTriplets() ? [] : ["the best predictions of each image, the right ones and those described in words"]),
     ].join(", ");
     let said = total === 0 ? "none" : `${plural(total, "case")}, of which ${grouped.format(shownNow.length)} ${shownNow.length === 1 ? "is" : "are"} shown`;
-    if (total === null) said = `${grouped.format(shownNow.length)} of ${grouped.format(held)} that this page holds are shown; how many there are in the data is not known under these filters together`;
+    if (total === null) said = `${grouped.format(shownNow.length)} of ${grouped.format(held)} that this page holds are shown; with these filters together, the number in the data is unknown`;
     else if (total > held) said += `; this page holds ${held ? grouped.format(held) : "none"} of them${pages ? ` (it holds ${pages})` : ""}`;
     byId("cases-words").textContent = `${caseTitle()}: ${said}.${held && state.error === "missed_gt" && !state.cell ? BY_PAIR : ""}`;
     byId("cases-more").hidden = cases.length <= visible;
@@ -862,7 +862,7 @@
     return `${what}, ${scopeTitle(rows)}${from}`;
   }
 
-  /** List the pairs of an image: those annotated, then the other predictions of each model. */
+  /** List the pairs of an image: the annotated pairs, then the other predictions of each model. */
   function pairsIn(image) {
     const which = sides().filter((at) => data.cases.models[at]);
     const held = (model, row) => (row >= 0 && over(model, row) ? row : -1);
@@ -878,7 +878,7 @@
     return found;
   }
 
-  /** The hash of a case: its image, and the place of its pair there. */
+  /** Return the hash of a case: its image, and the place of its pair in the image. */
   function placeOf(each) {
     const side = sides().filter((at) => data.cases.models[at]).indexOf(each.model);
     const at = pairsIn(each.image).findIndex((pair) => (each.triplet !== undefined ? pair.triplet === each.triplet
@@ -921,7 +921,7 @@
     if (current) list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
   }
 
-  /** Show the next pair of the image, or the one before. */
+  /** Show the next or the previous pair of the image. */
   function turnPair(step) {
     const last = pairsIn(casesOf().images.get(Number(state.image))).length - 1;
     const at = Math.min(Number(state.pair), last) + step;
@@ -953,7 +953,7 @@
       });
     }
 
-    /** Build headings and rows anew, as the state wants them. */
+    /** Rebuild headings and rows according to the state. */
     render() {
       this.columns = this.columnsOf();
       if (!this.columns.some((column) => column.key === this.sorted?.key)) this.sorted = null;
@@ -998,7 +998,7 @@
       const values = column.values;
       this.rows = [...this.rows].sort((one, other) => {
         const [a, b] = [values[one] ?? null, values[other] ?? null];
-        // What is undefined stands last whichever way.
+        // Undefined values come last in either direction.
         if (a === null || b === null) return (a === null) - (b === null);
         return way * compare(a, b);
       });
@@ -1038,7 +1038,7 @@
         : `None of the ${grouped.format(whole)} ${things} fits.`;
       const ends = [start === 0, start + made.length >= this.rows.length];
       for (const button of this.box.querySelectorAll(".pages button")) {
-        // Not `disabled`, which would take the focus away at the last page.
+        // Not `disabled`, which would lose the focus on the last page.
         button.setAttribute("aria-disabled", ["first", "previous"].includes(button.dataset.page) ? ends[0] : ends[1]);
       }
       this.box.querySelector(".pages").hidden = this.rows.length <= PAGE;
@@ -1067,7 +1067,7 @@
   const groupTitles = classes ? classes.name.map((_, row) =>
     data.splits.filter((split) => split.classes?.includes(row)).map((split) => split.title).join(", ")) : [];
 
-  /** The error of each class whose repair gains most, and the gain; nothing below 0.01 points. */
+  /** Return, for each class, the error whose repair gains most, and the gain, if at least 0.01 points. */
   function costliest(at) {
     const names = errors.filter((error) => error.kind !== "total").map((error) => error.name);
     const delta = classes.models[at].delta;
@@ -1076,7 +1076,7 @@
       cost: gain.map((value) => (value > 0 ? value : null)),
       name: gain.map((value, row) => {
         if (value > 0) return labelTitle(names.find((each) => delta[each]?.[row] === value));
-        // The repair of missed triplets leaves a class of which all are missed without any.
+        // If all triplets of a class are missed, repairing missed triplets leaves it without any.
         const missed = classes.models[at].missed_gt[row];
         return missed > 0 && missed === classes.annotated[row] ? labelTitle("missed_gt") : null;
       }),
@@ -1095,7 +1095,7 @@
       { key: "annotated", title: "Annotated", kind: "count", values: classes.annotated, about: "Annotated triplets." },
     ];
     const found = { key: "true_positive", title: "True positive", kind: "count", values: mine.true_positive, about: "Predictions that find an annotated triplet." };
-    const ap = { key: "ap", title: "AP, %", kind: "percent", values: mine.ap, about: "Average precision; none where the mean leaves the class out." };
+    const ap = { key: "ap", title: "AP, %", kind: "percent", values: mine.ap, about: "Average precision; none if the mean excludes the class." };
     const delta = (error) => ({ key: `delta_${error.name}`, title: `ΔAP ${error.title}`, kind: "delta", values: mine.delta[error.name] ?? [], about: `Change of AP in points. ${error.definition}`, error: error.name });
     const number = (error, at, key, title) => ({ key, title, kind: "count", values: classes.models[at][error.name], about: error.meaning, error: error.name });
     const ofAll = (make) => known.map((at) => make(at, classes.models[at]));
@@ -1126,12 +1126,12 @@
       { key: "predicted", title: "Predicted", kind: "count", values: mine.predicted, about: "Predicted triplets." },
       found, ap,
       { key: "max_recall", title: "Max recall, %", kind: "percent", values: mine.max_recall, about: "Share of the annotated triplets that any prediction finds." },
-      { key: "costliest", title: "Costs most", kind: "text", values: worst.name, about: "The kind of error whose repair would raise AP most; none where no single repair does." },
-      { key: "cost", title: "ΔAP", kind: "delta", values: worst.cost, about: "What repairing that error would add to AP, in points; undefined where all annotated triplets are missed, as AP is without them." },
+      { key: "costliest", title: "Costs most", kind: "text", values: worst.name, about: "The kind of error whose repair would raise AP most; none if no single repair raises it." },
+      { key: "cost", title: "ΔAP", kind: "delta", values: worst.cost, about: "What repairing that error would add to AP, in points; undefined if all annotated triplets are missed, because AP is undefined without them." },
     ];
   }
 
-  /** The annotated triplets of the chosen cell of the matrix. */
+  /** Return the annotated triplets in the chosen cell of the matrix. */
   const cellTriplets = () => [...triplets.class.keys()].filter((at) => fateFits(at, sides()));
 
   function classRows() {
@@ -1192,7 +1192,7 @@
     const other = several && A() !== B() ? classes.models[B()].ap : null;
     const points = classes.name.flatMap((name, row) =>
       inside.has(row) && values[row] !== null ? [{ row, name, annotated: classes.annotated[row], ap: values[row] / 100, change: other ? (other[row] - values[row]) / 100 : null, rare: rare.has(row) }] : []);
-    // Of the classes with that number within a factor of 1.6, of five at least.
+    // The median of the classes whose number is within a factor of 1.6, of at least five classes.
     const medians = (y) => [...new Set(points.map((each) => each.annotated))].sort((a, b) => a - b).flatMap((annotated) => {
       const near = points.filter((each) => each.annotated >= annotated / 1.6 && each.annotated <= annotated * 1.6).map((each) => each[y]).sort((a, b) => a - b);
       return near.length >= 5 ? [{ annotated, [y]: (near[(near.length - 1) >> 1] + near[near.length >> 1]) / 2 }] : [];
@@ -1231,7 +1231,7 @@
     }
   }
 
-  /** Shares of each label among the predictions of the verbs that are annotated most. */
+  /** Draw the share of each label among the predictions of the most annotated verbs. */
   function drawProfile() {
     const place = byId("profile");
     if (!place) return;
@@ -1314,7 +1314,7 @@
 
   const wholeTables = new Map();
 
-  /** Show the numbers of each error: as they were printed for all classes, else counted over those in scope. */
+  /** Show the numbers of each error: as in the report for all classes, otherwise counted over those in scope. */
   function drawErrors() {
     const rows = scope();
     const whole = !classes || (state.split === "full" && !ofClasses());
@@ -1342,7 +1342,7 @@
     }
   }
 
-  /** Count an error in some classes, and what it is a share of; null where it is not known. */
+  /** Count an error in the given classes, and the total of which it is a share; null if unknown. */
   function errorCount(at, error, rows) {
     const mine = classes.models[at];
     if (!mine) return [null, null];
@@ -1360,7 +1360,7 @@
     sheets.images.render();
   }
 
-  // Where each drawing stands, and what it follows: it is drawn again when any of these changes.
+  // Where each drawing is, and what it depends on: it is redrawn when any of these changes.
   const PARTS = [
     [drawFilter, "filter", Object.keys(START)],
     [drawHeadings, "main", [...FILTERS, "a"]],
@@ -1388,7 +1388,7 @@
   };
   let latest = 0;
 
-  /** Draw what follows the state; gradually: what is out of sight later, unless another change comes first. */
+  /** Draw what depends on the state; if gradually, draw what is out of sight later, unless the state changes first. */
   function render(gradually = false) {
     const open = state.open.split(" ");
     const waiting = [];
@@ -1397,7 +1397,7 @@
     for (const [draw, place, keys] of PARTS) {
       const now = JSON.stringify(keys.map((key) => state[key]));
       const part = byId(place);
-      // What is folded has no width, and is drawn once it is opened.
+      // A folded part has no width, and is drawn once it is opened.
       if (drawnFor.get(draw) === now || (folded.includes(part) && !part.open)) continue;
       const run = () => {
         drawnFor.set(draw, now);
@@ -1418,7 +1418,7 @@
     byId("main").setAttribute("aria-busy", String(waiting.length > 0));
   }
 
-  /** Open a part of the page beside those that are open. */
+  /** Open a part of the page, leaving the other parts as they are. */
   const opened = (id) => [...new Set([...state.open.split(" "), id])].filter(Boolean).join(" ");
 
   function listen() {

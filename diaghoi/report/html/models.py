@@ -19,7 +19,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
 
 SHOWN = 20
-"""Number of predictions per image on the page, highest scores first."""
+"""Maximum number of predictions per image on the page, highest scores first."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,17 +29,17 @@ class ShownTriplets:
     Parameters
     ----------
     rows : (K,) int array
-        Ledger rows, image by image: the best predictions, all true positives, and predictions with
-        sentences.
+        Rows of the ledger, image by image: the best predictions, all true positives, and the
+        predictions with sentences.
     boxes : (K, 2, 4) float array
-        Human and object box of each prediction; NaN for none.
+        Human and object box of each prediction; NaN for no box.
     annotated : (A, 2, 4) float array
         Human and object box of each annotated triplet.
     sizes : (N, 2) int array
         Width and height of the images; 0 if unknown.
     sentences : dict of str to dict of int to str
-        Sentences on the worst cases of each error, by ledger row (of the annotated triplet for
-        ``missed_gt``): the error, and the action of the oracle.
+        Sentences on the worst cases of each error, by ledger row (for ``missed_gt``, the row of the
+        annotated triplet). They describe the error and what the oracle does.
     """
 
     rows: IntArray
@@ -58,11 +58,11 @@ class PageModel:
     result : mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly with additions.
     diagnosis : Diagnosis or None
-        Without its scenes; None if only the result is known, as for a saved result.
+        The diagnosis, without its scenes; None if only the result is known, as for a saved result.
     classes, images : dict of arrays
         Tables of the diagnosis; empty if only the result is known.
     shown : ShownTriplets or None
-        Drawings; None if the boxes are unknown, as for a sum.
+        What to draw; None if the boxes are unknown, as for a sum.
     """
 
     result: Mapping[str, Any]
@@ -86,11 +86,11 @@ class AlignedModel:
     model : PageModel
         The detector.
     diagnosis : Diagnosis
-        Its diagnosis.
+        Diagnosis of the detector.
     image : (N,) int array
         New number of each image.
     triplet : (A + 1,) int array
-        New number of each annotated triplet, followed by -1 for none.
+        New number of each annotated triplet, followed by -1 for no triplet.
     fates : Fates
         Fates of the annotated triplets, in the new order.
     """
@@ -103,12 +103,12 @@ class AlignedModel:
 
 
 def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
-    """Renumber the images and annotated triplets of all detectors as in the first.
+    """Renumber the images and annotated triplets of all detectors as in the first detector.
 
     Raises
     ------
     InputError
-        If the detectors' annotations or protocols differ.
+        If the annotations or protocols of the detectors differ.
     """
     first: Diagnosis | None = None
     found: list[AlignedModel | None] = []
@@ -146,23 +146,23 @@ def page_model(
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of the detector.
+        The diagnosis of the detector.
     scenes : tuple of Scenes, optional
         The diagnosed annotations and predictions. Without them, as for a sum of diagnoses, there
         are no cases.
     result : mapping, optional
         A result of :meth:`diaghoi.Diagnosis.to_dict` with additions.
     similarities : Similarities, optional
-        Similarities of action and object errors to the annotations, for the sentences.
+        Similarities of action and object errors to the annotations, to add to the sentences.
     top : int
-        Number of cases per error with a sentence.
+        Number of cases per error that are described in a sentence.
     shown : int or None
-        Maximum number of drawn predictions per image, highest scores first; None for all.
+        Maximum number of predictions to draw per image, highest scores first; None for all.
 
     Raises
     ------
     InputError
-        If the scenes are not those of the diagnosis.
+        If the diagnosis is of other scenes.
     """
     return PageModel(
         result=diagnosis.to_dict() if result is None else result,

@@ -52,16 +52,16 @@ from diaghoi.report.text import counts_line, heading, pairs_line, report_tables,
 from diaghoi.report.verdict import verdict
 
 MOST_CASES = 24
-"""Default number of cases per error that are described in a sentence."""
+"""Number of cases per error that are described in a sentence, by default."""
 MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
-"""Number of images with drawings on a page, shared among its detectors; and with pictures, 40 kB
-each.
+"""Numbers of images on a page. The first, divided by the number of detectors but not below the
+second, limits the images with drawings; the third limits the images with pictures, 40 kB each.
 """
 PIXELS, QUALITY = 480, 80
 SCRIPTED = ("cases", "curves", "scores")
-"""Parts of the page that are empty without scripts."""
+"""Parts of the page that stay empty without scripts."""
 COLOURED = 10
-"""Number of models with a distinct colour."""
+"""Number of models that have distinct colours."""
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "explorer.js")
 NO_DATA = {
     **dict.fromkeys(("models", "errors", "splits", "differences"), ()),
@@ -70,7 +70,7 @@ NO_DATA = {
 
 
 class Part(NamedTuple):
-    """A collapsible part of the page: title and content."""
+    """A collapsible part of the page: its title, a few words about its content, and its state."""
 
     title: str
     about: str
@@ -100,21 +100,21 @@ def write_html(
     diagnosis : Diagnosis
         What to report.
     scenes : tuple of Scenes, optional
-        The diagnosed annotations and predictions, for drawings of cases. Without them, as for a sum
+        The diagnosed annotations and predictions, needed to draw cases. Without them, as for a sum
         of diagnoses, the page has no cases.
     result : mapping, optional
         A result of :meth:`diaghoi.Diagnosis.to_dict` with additions: notes, extras of ``diaghoi
         report``, or the result of a semantic evaluation as ``semantic``.
     files : sequence of path
-        Input files; the page shows their names without folders.
+        Input files; the page shows their names without the folders.
     top : int, optional
         Number of cases per error that are described in a sentence; by default 24.
     similarities : Similarities, optional
-        Similarities of action and object errors to the annotations, for their sentences.
+        Similarities of action and object errors to the annotations, for the sentences about them.
     pictures : Pictures, optional
-        Pictures of the images, on which cases are drawn.
+        Pictures of the images, for drawing cases on them.
     slices : Slices, optional
-        The detector in slices of the annotations.
+        Results of the detector in slices of the annotations.
 
     Returns
     -------
@@ -124,8 +124,7 @@ def write_html(
     Raises
     ------
     InputError
-        If jinja2 is missing, the scenes are not those of the diagnosis, or the file cannot be
-        written.
+        If jinja2 is missing, the diagnosis is of other scenes, or the file cannot be written.
     """
     check_installed()
     model = page_model(
@@ -156,7 +155,7 @@ def write_comparison_html(
     comparison : Comparison or JointComparison
         What to show.
     models : sequence of PageModel
-        The models, in order; without them, the page has only the comparison tables.
+        The compared models, in order; without them, the page has only the comparison tables.
     files, pictures
         As in :func:`write_html`.
 
@@ -183,7 +182,7 @@ class Page(NamedTuple):
     data : dict
         Data from :func:`diaghoi.report.html.page_data`; without models, the page has only tables.
     content : dict
-        Values for the template.
+        Further values for the template.
     images : tuple of str
         Names of the images with drawings, as in the files.
     """
@@ -237,11 +236,11 @@ class Page(NamedTuple):
         return Page(data, content, tuple(names))
 
     def write(self, path: str | PathLike[str], pictures: Pictures | None) -> list[str]:
-        """Write the page as one file, with its pictures; return notes on them."""
+        """Write the page as one file that includes its pictures; return notes on the pictures."""
         embedded, notes = self._embedded(pictures)
         page = self.html(embedded)
         with replacing(path) as temporary:
-            # File names may not be Unicode, and notes may quote them.
+            # File names may be invalid Unicode, and notes may quote them.
             temporary.write_bytes(page.encode("utf-8", errors="replace"))
         return notes
 
@@ -251,7 +250,7 @@ class Page(NamedTuple):
         Parameters
         ----------
         pictures : sequence of str or None, or bool
-            URLs of the pictures of the first images; True if a server has them all.
+            URLs of the pictures of the first images; True if a server has all pictures.
         served : bool
             Whether a server provides the page.
         """
@@ -264,7 +263,7 @@ class Page(NamedTuple):
         ]
         text = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
         packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-        # Only these scripts run, whatever the data contain.
+        # Only these scripts can run, whatever the data contain.
         hashes = (base64.b64encode(hashlib.sha256(each.encode()).digest()) for each in scripts)
         allowed = " ".join(f"'sha256-{each.decode()}'" for each in hashes)
         return template("html/explorer.html.j2").render(
@@ -289,7 +288,7 @@ class Page(NamedTuple):
                     sizes["width"][place], sizes["height"][place] = shape
 
     def _embedded(self, pictures: Pictures | None) -> tuple[list[str | None], list[str]]:
-        """Encode the pictures of the first images; return them, and notes on them."""
+        """Encode the pictures of the first images; return their URLs, and notes on the pictures."""
         if pictures is None or not self.images:
             return [], []
         self.measure(pictures)
@@ -304,14 +303,14 @@ class Page(NamedTuple):
 
 
 def jpeg_of(picture: Picture, longest: int) -> bytes | None:
-    """Encode a picture for a page; None if the page has none.
+    """Encode a picture for a page as JPEG; None if the image has no picture.
 
     Parameters
     ----------
     picture : Picture
         As from :meth:`diaghoi.formats.pictures.Pictures.read`.
     longest : int
-        Longer side in pixels.
+        Maximum length of the longer side in pixels.
     """
     if picture.image is None:
         return None
@@ -412,7 +411,7 @@ def _tables(result: Mapping[str, Any]) -> Iterator[tuple[Table, str]]:
 
 
 def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
-    """Lay out the numbers that papers print, one row per model, with intervals."""
+    """Create a table of the numbers that papers report, with intervals and one row per model."""
     if not results:
         return None
     first = results[0]
@@ -457,7 +456,7 @@ def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> d
         found.append(rows[place].cells)
         after = rows[place + 1] if place + 1 < len(rows) else rows[place]
         others.append(after.cells[2].shown if after.title == ON_FOUND_PAIRS else "")
-    # Totals have no separate count.
+    # Columns that are empty for all models are left out: totals have no count.
     columns = tables[0].columns
     told = [n for n in range(len(columns)) if any(cells[n].shown for cells in found)]
     heads = [" ".join(columns[n].title.split()) for n in told]
@@ -472,7 +471,7 @@ def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> d
 
 
 def _check_saved(result: Mapping[str, Any]) -> None:
-    """Refuse an incomplete saved result, because a file may contain anything."""
+    """Reject an incomplete saved result, because a file may contain anything."""
     try:
         if lacking := [key for key in PARTS if key not in result]:
             raise KeyError(*lacking)
@@ -481,7 +480,7 @@ def _check_saved(result: Mapping[str, Any]) -> None:
         headlines(result["official"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"result of '{result.get('label')}': is not a whole report "
+            f"result of '{result.get('label')}': is not a complete report "
             f"({type(error).__name__}: {error}); write it again with 'diaghoi report --json'"
         ) from None
 
@@ -492,7 +491,7 @@ def _order(models: Sequence[PageModel]) -> str:
 
 
 def _plain(data: Mapping[str, Any]) -> list[list[str]]:
-    """Return classes with AP, for readers without scripts."""
+    """Return the classes with their AP, for readers without scripts."""
     table = data["classes"]
     if table is None:
         return []
@@ -510,7 +509,7 @@ def _hundredths(value: int | None) -> str:
 def _parts(
     data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
 ) -> dict[str, Part]:
-    """List the collapsible parts of the page; titles name those that clicks do not filter."""
+    """List the collapsible parts of the page; titles tell which parts clicks do not filter."""
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (
@@ -522,7 +521,7 @@ def _parts(
         ("curves", rows, "Precision against recall", "before and after each repair", ""),
         (
             *("scores", rows and data["thresholds"] is not None, "Score threshold"),
-            *("precision, recall and F1 from each score on", ""),
+            *("precision, recall and F1 at each threshold", ""),
         ),
         ("slices", rows and data["slices"] is not None, "Slices", "parts of the images", whole),
         ("summary", True, "Tables", "all numbers of the report", whole),
@@ -537,7 +536,7 @@ def _parts(
 
 
 def _without_folders(notes: Sequence[str], files: Sequence[str | PathLike[str]]) -> list[str]:
-    """Name files without folders, which are meaningless to other readers."""
+    """Remove the folders of files from notes, because they mean nothing to other readers."""
     found = list(notes)
     for file in files:
         found = [note.replace(os.fspath(file), Path(file).name) for note in found]

@@ -1,4 +1,4 @@
-"""Serve the page over HTTP, only to this machine: all images, pictures on demand."""
+"""Serve the page over HTTP to this machine only, with all images and with pictures on demand."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from diaghoi.report.html.page import Page, jpeg_of
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-"""Host names used by a browser on this machine. Any other name may belong to a foreign page pointed
-to this address (DNS rebinding).
+"""Host names that a browser on this machine uses. Any other name may belong to a foreign page whose
+name was pointed at this address (DNS rebinding).
 """
 SECONDS = 30
-"""Seconds that a connection may be idle."""
+"""Number of seconds for which a connection may be idle."""
 LARGEST = 1300
-"""Longer side of a picture in pixels."""
+"""Maximum length of the longer side of a picture, in pixels."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -32,10 +32,10 @@ HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Server of a page at an unguessable URL, only on the loopback interface.
+    """Server of a page at an unguessable URL, on the loopback interface only.
 
-    Apart from the page, it serves only the pictures of its images, by number: no part of a URL is
-    ever used as a file name.
+    Apart from the page, it serves only the pictures of the images on the page. They are requested
+    by number, so no part of a URL is ever used as a file name.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """URL of the page."""
+        """The URL of the page."""
         return f"http://{HOST}:{self.server_address[1]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Respond with the page, a picture, or an error."""
+        """Respond with the page, a picture or an error."""
         if not self._meant():
             self._refuse(HTTPStatus.FORBIDDEN)
             return

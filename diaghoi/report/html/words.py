@@ -1,4 +1,4 @@
-"""Explain each error, table and figure of the page in a sentence or two."""
+"""Explain each error, table and order of cases on the page in a sentence or two."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ MEANINGS = {
     "object_box": "The human box is right; the object box overlaps no annotated box of its "
     "category enough.",
     "both_boxes": "Neither box overlaps an annotated box of its category enough.",
-    "association": "Both boxes are right, but no annotated triplet joins these two.",
+    "association": "Both boxes are right, but no annotated triplet joins them.",
     "action": "The boxes match an annotated pair, but the verb is not annotated for it.",
-    "duplicate": "The triplet is right, but a prediction with a higher score has found it already.",
+    "duplicate": "The triplet is right, but a prediction with a higher score has already found it.",
     "missed_gt": "An annotated triplet that nothing found, and that no wrong prediction can be "
     "said to attempt.",
     "false_positive": "All wrong predictions together.",
     "false_negative": "All annotated triplets that were not found.",
 }
-"""Description of a prediction with each error; for missed and false negative, of an annotation."""
+"""What each error means for a prediction or, if missed or false negative, for an annotation."""
 
 BY_PERSON = MEANINGS | {
     "human_box": "The role fits the closest person, often because no object box is predicted or "
@@ -27,41 +27,41 @@ BY_PERSON = MEANINGS | {
     "object_box": "The person is right; the object box overlaps no annotated box enough, or none "
     "is predicted where one is annotated for this role.",
     "both_boxes": "The human box overlaps no annotated person enough, and the role does not fit "
-    "the closest one, even where the object box overlaps an annotated box.",
+    "the closest person, even if the object box overlaps an annotated box.",
     "association": "The person is right and the object box overlaps an annotated box enough, but "
-    "not the one annotated for this role: that of another action of the same person counts here, "
-    "too. Or the role fits, but the human box is not a person.",
+    "not the box annotated for this role; it may be that of another action of the same person. "
+    "Or the role fits, but the human box is not a person.",
     "action": "The person is right and no object box is predicted, but the action is not annotated "
-    "for this person. With an object box such predictions are among the associations and the wrong "
-    "object boxes.",
+    "for this person. Such predictions with an object box count as associations or wrong object "
+    "boxes.",
     "missed_gt": "An annotated triplet that nothing found, and that no wrong prediction is "
     "assigned to.",
 }
-"""The same by the published rule of V-COCO, where predictions are matched by the person."""
+"""What each error means by the published rule of V-COCO, which matches predictions by person."""
 
 TABLES = (
     "Mean average precision over the HOI classes: by the rules of the benchmark itself, and by "
     "the protocol used on the rest of this page.",
     "How often each error occurs, and what it costs: an oracle repairs all errors of one kind, "
     "mAP is computed again, and the difference is ΔmAP. Differences may be negative. They do not "
-    "add up to the gap to 100, because repairing two errors at once gains more than repairing "
-    "each alone.",
-    "The two halves of the detector alone: finding the pairs that interact, rejecting all others, "
-    "and naming the actions of pairs that were found.",
+    "add up to the gap to 100, because repairing two kinds of error at once gains more than "
+    "repairing each alone.",
+    "The two halves of the detector, separately: finding the pairs that interact and rejecting all "
+    "others, and naming the actions of the found pairs.",
 )
 """Description of each table of the summary, in the order of the tables."""
 
 
 def meaning_of(error: str, *, categories_count: bool) -> str:
-    """Describe an error; empty if it is unknown here.
+    """Describe an error; empty for an unknown error.
 
     Parameters
     ----------
     error : str
-        An oracle or label.
+        Name of an oracle or label.
     categories_count : bool
-        Whether boxes are compared only with boxes of the same category. This is so unless
-        predictions are matched by person, as on V-COCO.
+        Whether boxes are compared only with boxes of the same category: true unless predictions are
+        matched by person, as on V-COCO.
     """
     return (MEANINGS if categories_count else BY_PERSON).get(error, "")
 
@@ -72,18 +72,18 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     if diagnosis.answers is not None:
         wrong = "the predictions, which have no scores, are in the order of the file"
     return (
-        f"For each error, {wrong}. Missed triplets start with those described in a sentence, "
-        "followed by those with a confident assigned prediction. No image shows a third case "
-        "until all other images have shown theirs."
+        f"For each error, {wrong}. Missed triplets that are described in a sentence come first, "
+        "then those with a confident assigned prediction. No image shows a third case before all "
+        "other images have shown theirs."
     )
 
 
 def definition_of(oracle: str) -> str:
-    """Describe the repair of an oracle in one line; empty if it is unknown here."""
+    """Describe the repair of an oracle in one line; empty for an unknown oracle."""
     definition = ORACLES[oracle].definition if oracle in ORACLES else ""
     return " ".join(definition.replace("`", "").split())
 
 
 def in_unicode(words: str) -> str:
-    """Return text that UTF-8 can encode: file names may be arbitrary bytes."""
+    """Return text that UTF-8 can encode, because file names may be arbitrary bytes."""
     return words.encode(errors="replace").decode()

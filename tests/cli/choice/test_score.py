@@ -77,7 +77,7 @@ def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[0] == "model · HICO-DET · 6 questions on 6 images, 3 classes"
-    assert lines[1].startswith("! 6 questions: numbers vary by points by chance; add")
+    assert lines[1].startswith("! 6 questions: numbers can be points off by chance; add")
     assert "! model.jsonl: 1 of 6 replies have no readable choice and count" in outcome.out
     for name, value in {"Instance-F1": "61.11", "Exact match": "50.00"}.items():
         assert [line.split()[-1] for line in lines if line.startswith(name)] == [value]
@@ -189,7 +189,7 @@ def test_the_excess_of_a_position_is_in_points_of_the_shown(run, asked, answers)
     letter, shown, picked, expected, excess, _ = row.split()
     points = 100 * (int(picked) - float(expected)) / int(shown)
     assert (letter, float(excess.replace("−", "-"))) == ("A", pytest.approx(points, abs=1))
-    assert "Excess: picked minus expected, in percent of shown." in " ".join(out.split())
+    assert "Excess: picked minus expected, in percent of the times shown." in " ".join(out.split())
 
 
 def test_a_figure_does_not_lengthen_what_is_shown(run: Run, asked: Path, answers: Path) -> None:
@@ -364,7 +364,7 @@ def test_bad_input_is_one_line_and_exit_code_2(run, asked, answers, predictions,
 def test_positions_need_the_order_of_the_options(run: Run, asked: Path) -> None:
     Path("chosen.jsonl").write_text('{"image": "HICO_0.jpg", "chosen": ["ride a/an bicycle"]}\n')
     outcome = run("choice", "score", asked, "chosen.jsonl", "--also", "positions")
-    assert "The answers do not tell the order of their options." in outcome.out
+    assert "The answers do not show the order of their options." in outcome.out
     outcome = run("choice", "score", asked, "chosen.jsonl", "--out", "f.pdf", "--json", "j.json")
     assert (outcome.code, Path("f.pdf").exists(), Path("j.json").exists()) == (2, False, False)
     assert "do not tell in which order" in outcome.err
