@@ -20,13 +20,9 @@ from diaghoi.formats import read_annotations, write, write_pair_lists, write_tri
 
 IMAGES = 100  # limit on images, because the files could fill the disk
 DETECTORS = {each.name: each for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)}
-MODEL = """
-[[model]]
-label = "{label}"
-stage = "{stage}"
-clean = "{label}/clean.npz"
-files = "{label}/{{corruption}}_{{severity}}.npz"
-"""
+PREDICTIONS = 'file = "{label}.npz"'
+CORRUPTED = """clean = "{label}/clean.npz"
+files = "{label}/{{corruption}}_{{severity}}.npz\""""
 
 
 @options_class
@@ -89,8 +85,7 @@ def demo(choices: DemoOptions) -> None:
         results = [out / f"{label}.json" for label in DETECTORS]
         figures = [out / "delta_map.pdf", out / "delta_map.png"]
         compare(models=results, out=figures, quiet=True)
-        files = [out / f"{name}.pkl" for name in ("one_stage", "annotations", "one_stage_pairs")]
-        command = "report {} --annotations {} --pairs {}".format(*files)
+        command = f"compare {out / 'study.toml'}"
     if not quiet:
         names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
         typer.echo(f"{out} holds {', '.join(names)}.\nTry: diaghoi {command}")
@@ -106,6 +101,7 @@ def _write_detectors(folder: Path, truth: Scenes, rng: np.random.Generator, bar:
         write_triplet_lists(folder / f"{label}.pkl", found)
         write_pair_lists(folder / f"{label}_pairs.pkl", found)
         write(folder / f"{label}.npz", found)
+    _describe(folder, PREDICTIONS)
 
 
 def _write_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> None:
@@ -115,7 +111,6 @@ def _write_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> None:
 
     truth = truth.between(0, min(IMAGES, len(truth)))
     write(folder / "annotations.npz", truth)
-    text = 'annotations = "annotations.npz"\n'
     for label, detector in DETECTORS.items():
         (folder / label).mkdir(exist_ok=True)
         conditions = [(name, each) for name in CORRUPTIONS for each in SEVERITIES]
@@ -128,5 +123,13 @@ def _write_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> None:
             found = simulate.detect(truth, worse, np.random.default_rng([seed, number]))
             write(folder / label / f"{name}_{severity}.npz", found)
             bar.advance(1)
-        text += MODEL.format(label=label, stage=label.partition("_")[0])
+    _describe(folder, CORRUPTED)
+
+
+def _describe(folder: Path, files: str) -> None:
+    """Describe the detectors and their files in a study."""
+    text = 'annotations = "annotations.npz"\n'
+    for label in DETECTORS:
+        stage = label.partition("_")[0]
+        text += f'\n[[model]]\nlabel = "{label}"\nstage = "{stage}"\n{files.format(label=label)}\n'
     (folder / "study.toml").write_text(text, encoding="utf-8")

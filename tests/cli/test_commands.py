@@ -211,13 +211,16 @@ def test_demo(run, alone: Path) -> None:
     assert names == [
         *("annotations.npz", "annotations.pkl", "delta_map.pdf", "delta_map.png"),
         *(f"one_stage{end}" for end in (".json", ".npz", ".pkl", ".txt", "_pairs.pkl")),
+        "study.toml",
         *(f"two_stage{end}" for end in (".json", ".npz", ".pkl", ".txt", "_pairs.pkl")),
     ]
     assert f"a holds {', '.join(names)}." in done.out
     command = done.out.splitlines()[-1].removeprefix("Try: diaghoi ").split()
-    again = json.loads(run(*command, "--json", "-").out)
-    figures = json.loads((alone / "a" / "one_stage.json").read_text())
-    assert again == figures
+    assert command == ["compare", "a/study.toml"]
+    compared = json.loads(run(*command, "--json", "-").out)
+    assert [(each["label"], each["stage"]) for each in compared["models"]] == [
+        *(("one_stage", "one"), ("two_stage", "two"))
+    ]
 
 
 @pytest.mark.slow
