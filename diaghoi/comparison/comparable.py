@@ -17,7 +17,7 @@ from diaghoi.comparison.results import (
 from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError, some_of
 
-# Meaning of a choice that a signature omits.
+# Value that a choice has if a signature omits it.
 UNSAID = {CUT: AS_GIVEN, RANKING: BY_SCORE}
 
 
@@ -32,7 +32,7 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Reasons why the numbers are not comparable although data set and protocol agree: missing
+        Reasons why the numbers are not comparable even though data set and protocol agree: missing
         annotated images, different numbers of images or annotations, different numbers of triplets
         per image, or different sources of Known Object.
 
@@ -85,23 +85,23 @@ def number_of_images(results: Sequence[Result]) -> int | None:
 
 
 def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
-    """Collect the notes of several results; a note names its results unless all have it."""
+    """Collect the notes on several results; a note names its results unless it concerns all."""
     return said_by([(_label(result), dict.fromkeys(notes_of(result))) for result in results])
 
 
 def said_by(said: Sequence[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
-    """List the distinct texts of several owners; a text names its owners unless all have it."""
+    """List the distinct texts of several owners; a text names its owners unless all share it."""
     return tuple(f"{of}: {words}" if of else words for of, words in owned(said))
 
 
 def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
-    """List the distinct texts of several owners, each after its owners unless all have it."""
+    """List the distinct texts of several owners, each after its owners unless all share it."""
     names = _grouped(said)
     return [("" if len(of) == len(said) else ", ".join(of), words) for words, of in names.items()]
 
 
 def shared_signature(results: Sequence[Result]) -> str:
-    """Join the choices of the protocol; a choice that differs names its models.
+    """Join the protocol choices of several results; a choice that differs names its models.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], st
 
 
 def owners(results: Sequence[Result], ask: Callable[[Result], str]) -> dict[str, list[str]]:
-    """List the labels of the results with each answer."""
+    """List the labels of the results by answer."""
     return _grouped((_label(result), [ask(result)]) for result in results)
 
 

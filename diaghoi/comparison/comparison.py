@@ -39,8 +39,8 @@ from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
 TOLD = ", confirmed against all others by the tests"
-"""Additional meaning of the best number of a column if models are tested."""
-DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
+"""Appended to the legend of the best value of a column if models are tested."""
+DESCRIBED = ("key", "title", "group", "unit", "better")  # fields of a column in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
 WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
 """Key prefixes of the tables whose columns are in the wide frame."""
@@ -71,16 +71,16 @@ class Comparison(OneScreen):
         Notes on the individual results.
     classes : mapping of str
         Number of classes in the full means, ``600 classes``, by ``classes_in_mean`` (of the
-        protocol) and ``classes_in_official``; empty if the models differ or results lack it. Number
-        of classes that leave the mean when missed triplets are repaired, by ``leave_mean``.
+        protocol) and ``classes_in_official``; empty if the models differ or results lack it. Under
+        ``leave_mean``: the number of classes that leave the mean when missed triplets are repaired.
     differences : tuple of Difference
         Tests of models against the first, if requested.
     mark : str
-        Meaning of the mark of significant differences, one sentence; empty without tests.
+        One sentence that explains the mark of significant differences; empty without tests.
     explained : tuple of ExplainedDifference
-        Parts of the difference between each other model and the first, if requested.
+        Parts of the difference between the first model and every other model, if requested.
     listings : tuple of Table
-        Tables whose rows are not models.
+        Tables whose rows are not models but, for example, classes or slices.
     slices : Slices or None
         Numbers of parts of the data, if requested.
     intervals : mapping
@@ -120,7 +120,7 @@ class Comparison(OneScreen):
 
     @property
     def parts(self) -> tuple[Comparison, ...]:
-        """The comparisons on each data set: only this one; see :mod:`diaghoi.comparison.joint`."""
+        """One comparison per data set: here only this one; see :mod:`diaghoi.comparison.joint`."""
         return (self,)
 
     @property
@@ -129,7 +129,7 @@ class Comparison(OneScreen):
         return tuple(f"{difference.sentence}." for difference in self.differences)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> Comparison:
-        """Apply a change to the comparison on each data set: only this one."""
+        """Apply a change to the comparison on each data set, here only this one."""
         return change(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,11 +143,12 @@ class Comparison(OneScreen):
             ``detector`` and ``classifier`` (None if not given); ``groups``, the labels of the
             models of each stage; ``tables``, by key:
 
-            - ``title`` and ``caption``, for people, with the footnotes that tables share;
+            - ``title`` and ``caption``, for readers, with the footnotes that tables share;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
             - ``models``: by label, the value under the key of each column, at full precision;
               fractions for the units percent and points;
-            - ``best``: labels of the best models, by column that has a better direction;
+            - ``best``: labels of the best models, for each column in which higher or lower is
+            better;
             - ``means``: of the models of each stage, and their ``difference``, two-stage minus
               one-stage, in the form of ``models``; empty without stages;
 
@@ -210,7 +211,7 @@ class Comparison(OneScreen):
         return data_frame([{"model": label, **values} for label, values in found.items()])
 
     def _wide(self) -> list[dict[str, Any]]:
-        """Create a row for each model from the tables that all comparisons have, or from others."""
+        """Create a row for each model from the tables of :data:`WIDE`, or else from all tables."""
         tables = [each for each in self.tables if each.key.startswith(WIDE)] or self.tables
         keys = [column.key for each in tables if each.key == "map" for column in each.columns]
         groups = [key.removeprefix("map.") for key in keys if key.startswith("map.")]
@@ -224,7 +225,7 @@ class Comparison(OneScreen):
         return rows
 
     def explain(self, differences: Sequence[ExplainedDifference]) -> Comparison:
-        """Add the parts of the difference between each other model and the first.
+        """Add the parts of the difference between the first model and every other model.
 
         Parameters
         ----------
@@ -277,7 +278,7 @@ class Comparison(OneScreen):
         differences : sequence of Difference
             Corrected together.
         level : float
-            Numbers with a lower corrected p are marked.
+            Numbers are marked if their corrected p is below this level.
         """
         marked = {
             (place, each.labels[1])
@@ -295,7 +296,7 @@ class Comparison(OneScreen):
         return replace(self, tables=tables, differences=tuple(differences), mark=mark)
 
     def official(self, tested: Difference) -> set[str]:
-        """Return the columns of official means that equal the tested mean as displayed."""
+        """Return the columns of the official means that have the same values as the tested mean."""
         if tested.path != "map.full":
             return set()
         values = (tested.first, tested.second)
@@ -347,7 +348,7 @@ def compare(
         Diagnoses, or results as returned by :meth:`diaghoi.Diagnosis.to_dict` or stored by
         ``diaghoi report --json``.
     models : sequence of StudyModel, optional
-        Facts about the models; by default the labels are those of the detectors.
+        Descriptions of the models; by default, only their labels, which are those of the detectors.
     explain : bool
         Whether to add the parts of the differences from the first model, which requires diagnoses.
 
@@ -426,7 +427,7 @@ def _frame_name(key: str, groups: Sequence[str]) -> str:
 
 
 def _shared(texts: Iterable[str]) -> str:
-    """Return the common text of all; empty if they differ."""
+    """Return the text that all share; empty if the texts differ."""
     first, *others = dict.fromkeys(texts)
     return "" if others else first
 
@@ -451,7 +452,7 @@ def place_of(path: str) -> tuple[str, str]:
 def _marked(
     table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str, first: str
 ) -> Table:
-    """Mark cells of a table and explain the mark; keep the best only if tests confirm it."""
+    """Mark cells of a table and explain the mark; keep best values only if tests confirm them."""
     kept = [_told(table, place, marked, first) for place in range(len(table.columns))]
 
     def cell(row: Row, place: int) -> Cell:
@@ -478,7 +479,7 @@ def _marked(
 def _told(
     table: Table, place: int, marked: set[tuple[tuple[str, str], str]], first: str
 ) -> str | None:
-    """Name the best model of a column if tests against the first distinguish it from all others."""
+    """Return the best model of a column if tests against the first set it apart from all others."""
     column = table.columns[place]
     cells = {row.title: row.cells[place] for row in table.rows if row.kind == "entry"}
     best = [label for label, cell in cells.items() if cell.best]

@@ -1,4 +1,4 @@
-"""Split a difference in mAP into true positives, and false positives of each kind.
+"""Split a difference in mAP into parts due to true positives and to each kind of false positive.
 
 At a recall level, precision is ``n / (n + F)``: the true positives so far, and the false positives
 of all kinds that rank above the last true positive. Two detectors that both reach the level differ
@@ -56,8 +56,8 @@ class ApDifference:
         (:func:`diaghoi.oracles.localised.labels_by_pair`). The changes sum to the difference in
         each class.
     means : dict of str to dict of str to float
-        The difference in mAP, ``total``, of each split, and the :data:`PARTS`, which sum to it. NaN
-        if either has no mAP.
+        For each split, the difference in mAP (``total``) and the :data:`PARTS`, which sum to it.
+        NaN if either detector has no mAP.
     """
 
     labels: tuple[str, str]
@@ -129,7 +129,7 @@ def _plain(value: float) -> float | None:
 
 
 def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the class of each recall level, its number of true positives, and weight in AP."""
+    """Return the class, the number of true positives and the weight in AP of each recall level."""
     classes = np.flatnonzero(positives)
     if protocol.levels is None:
         group = np.repeat(classes, positives[classes])

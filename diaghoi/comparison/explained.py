@@ -19,8 +19,8 @@ from diaghoi.oracles import ERROR_WORDS, error_title
 from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.statistics.significance import Difference, p_cell, shown_p
 
-NAMED = 3  # parts, verbs and so on that the sentence names
-LISTED = 5  # of each kind in the listing
+NAMED = 3  # maximum number of parts, of verbs and so on, in the sentence
+LISTED = 5  # rows of each kind in the listing
 ATTEMPTS = {
     "human_box": "a prediction with the same object, but a wrong human box",
     "object_box": "a prediction with the same person box and object, but a wrong object box",
@@ -68,7 +68,7 @@ class ExplainedDifference:
 
     @property
     def found(self) -> dict[str, int]:
-        """Number of annotated triplets that both, only one, or neither of the models finds."""
+        """Number of annotated triplets that both models, only one of them, or neither finds."""
         matrix = self.annotated.matrix()
         return {
             "both": int(matrix[0, 0]),
@@ -89,7 +89,7 @@ class ExplainedDifference:
         rest = sum(means[name] for name in parts[NAMED:])
         if len(parts) > NAMED:
             named.append(f"all else {_points(rest)}")
-        # On other data sets false positives have the labels of the published rule.
+        # On other data sets, false positives have the labels of the published rule.
         read = f" (on found pairs, where {OWN_OBJECT})" if self.shares.roles else ""
         made = f", made of {', '.join(named)}{read}" if named else ""
         found = self.found
@@ -112,7 +112,7 @@ class ExplainedDifference:
 
     @property
     def _lost(self) -> str:
-        """Describe the most frequent fate with this model of triplets that only the first finds."""
+        """Describe what this model mostly does with the triplets that only the first finds."""
         lost = self.annotated.matrix()[0, 1:]
         if not lost.any():
             return ""
@@ -126,7 +126,7 @@ class ExplainedDifference:
 
     @property
     def _where(self) -> str:
-        """The verbs, objects or classes that stand out; without tests, the largest verbs."""
+        """What stands out among verbs, objects and classes; without tests, the largest verbs."""
         total = self.ap.means["full"]["total"]
         verb = "role" if self.shares.roles else "verb"
         if self.shares.confidence is None:
@@ -168,7 +168,7 @@ class ExplainedDifference:
 def explained(
     first: Diagnosis, second: Diagnosis, resamples: int = 0, **settings: Any
 ) -> ExplainedDifference:
-    """Explain the difference between a detector and another.
+    """Explain the difference between two detectors.
 
     The settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
     """
@@ -214,7 +214,7 @@ def explained_tables(
     counts = [Column(key=key, title=title, unit="count") for key, title in FOUND.items()]
 
     def cells(of: Sequence[Column], values: Sequence[Mapping[str, float]]) -> list[list[Cell]]:
-        # The first model, from which the others differ, has no cells.
+        # The first model has no cells, because it is the one that the others are compared with.
         return [[Cell(value=row.get(column.key)) for column in of] for row in ({}, *values)]
 
     return (

@@ -40,7 +40,7 @@ _RANDOM = (
     "The AP of a random order is the share of negatives, which rises as a detector finds fewer "
     "annotated pairs, so no value is marked as best."
 )
-# A column with the path of its number in a result; the columns of a table with its texts.
+# A column and the path of its number in a result; the columns of a table and its texts.
 Figure = tuple[Column, Value]
 Contents = tuple[Sequence[Figure], dict[str, str]]
 HEADINGS = {
@@ -62,7 +62,7 @@ HEADINGS = {
     "slice_differences": "Difference in mAP in slices",
     "slice_parts": "Pair recall and F1 in slices",
 }
-"""Prefixes of the titles of tables, by prefixes of their keys."""
+"""Prefix of the title of a table, by prefix of its key."""
 OF_VARIANTS = ("pairs.per_image", "pairs.{}.recall", "pairs.{}.precision", "map.{}")
 """The numbers of a variant of a run."""
 CHANGE: dict[Unit, Unit] = {"number": "change", "percent": "points"}
@@ -154,7 +154,7 @@ def _measures(table: str, result: Result) -> list[Measure]:
 
 
 def _splits(measure: Measure, result: Result, splits: Sequence[str]) -> list[str]:
-    """Return the groups of classes with a number: its own groups, or the usual ones."""
+    """Return the groups of classes for which a number exists: its own groups, or the usual ones."""
     if measure.path.endswith(SPLIT):
         beside = part(result, *measure.keys()[:-1])
         return [split for split, value in beside.items() if not isinstance(value, str | Mapping)]
@@ -207,7 +207,7 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
             "\nClasses without a true positive are omitted, which raises the mean. Models may "
             f"differ in these classes, so no value is marked as best: {of_each}."
         )
-        # The values of two models may cover different classes.
+        # The values of two models may be means over different classes.
         columns = [(replace(column, better=None), value) for column, value in columns]
     title = f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}"
     return columns, _texts("map", caption, title)
@@ -263,7 +263,7 @@ def _costs(
     key: str,
     title: str = "",
 ) -> Contents:
-    """Lay out the costs of errors, and explain side effects."""
+    """Lay out the costs of errors, and explain their side effects."""
     better: Better | None = "lower"
     if gone:
         caption += (
@@ -288,7 +288,7 @@ def _published(results: Sequence[Result]) -> str:
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
-    """List all oracles of the results, in order, starting with those of the package."""
+    """List the oracles of all results, those of the package first."""
     names = dict.fromkeys(name for result in results for name in part(result, "oracles"))
     known = [name for name in ORACLES if name in names]
     return known + [name for name in names if name not in ORACLES]
@@ -357,7 +357,7 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
 
 
 def _shortcuts(results: Sequence[Result]) -> Contents:
-    """Lay out the lift of models above priors of their verbs."""
+    """Lay out how far models lie above priors of their verbs."""
     columns = _numbers_of("shortcuts", results, ())
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     caption = (
@@ -374,7 +374,7 @@ def _shared_variants(results: Sequence[Result]) -> list[str]:
 
 
 def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result]) -> Contents:
-    """Lay out a variant of the runs as in the right halves of tables 5 and 6 of the paper."""
+    """Lay out a variant of the runs, as in the right halves of the paper's tables 5 and 6."""
     columns = []
     for inside, measure in product(((), ("difference",)), map(MEASURES.__getitem__, OF_VARIANTS)):
         keys = (*inside, *measure.keys())

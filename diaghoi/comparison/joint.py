@@ -95,11 +95,11 @@ class JointComparison:
 
 
 AnyComparison = Comparison | JointComparison
-"""Comparisons that can be displayed: on one data set or several."""
+"""What can be displayed: a comparison on one data set, or on several."""
 
 
 def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
-    """Name the data sets of several studies, with the protocol if one appears twice.
+    """Name the data sets of several studies, with the protocol if a data set appears twice.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
-    """Join tables with one key: stacked under the names of data sets, or side by side.
+    """Join the tables with the given key: stacked under the names of data sets, or side by side.
 
     Titles, remarks and footnotes that all data sets share appear once.
     """
     tables = [table for _, table in named]
     first = tables[0]
-    # Tables outside HEADINGS have titles that only list their columns.
+    # The titles of tables that HEADINGS lacks only list their columns.
     alike = first.key not in HEADINGS or all(table.title == first.title for table in tables)
     captions: dict[str, list[str]] = {"": []}
     for of, remark in owned(
@@ -171,7 +171,7 @@ def _below(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
             for group in table.row_groups
         ),
         grouping="Data set, stage" if staged else "Data set",
-        # Columns of several data sets are too many for one column of a paper.
+        # The columns of several data sets do not fit into one column of a paper.
         narrow=joined.narrow and len(columns) == len(joined.columns),
     )
 

@@ -21,11 +21,11 @@ CHANGED = (
     "repair counts as 0 in Full. Repairs thus change the classes of a mean, and ΔmAP of Full can "
     "lie below that of each group."
 )
-"""Remark on protocols whose means run only over found classes."""
+"""Remark on protocols whose means cover only found classes."""
 PRECISION = (
     "Pair precision of a group: the share of all predicted pairs that are credited with its pairs."
 )
-"""Remark on the denominator of the pair precision of some classes."""
+"""Remark on the denominator of pair precision in a group of classes."""
 
 Result = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
         A file written by ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save`, or any other
         file.
     dataset : str, optional
-        Description of a saved diagnosis's data set, unless the package knows it.
+        Description of the data set of a saved diagnosis, unless the package knows it.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def by_person(result: Result) -> bool:
 
 
 def only_interactions(result: Result) -> bool:
-    """Check whether the official means run only over classes of real interactions.
+    """Check whether the official means cover only classes of real interactions.
 
     A result does not list the annotated classes, so only the note of the diagnosis shows this.
     """

@@ -47,7 +47,7 @@ OVERVIEW = {
         "actions.map": ("Actions", ""),
     },
 }
-"""Further columns of the overview, by source table: title and group of each."""
+"""Additional columns of the overview by source table, each with its title and group."""
 PAPER = {
     "pairs": {"per_image": "#Pairs", "recall": "Recall", "precision": "Precision", "map": "mAP"},
     "negatives_actions": {"negatives.ap": "neg. AP", "actions.map": "act. mAP"},
@@ -56,9 +56,9 @@ PAPER = {
 VIEWS = ("overview", "compact")
 """Tables with one row per model that combine columns of several others."""
 TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
-"""Prefixes of the titles of requestable tables, by prefixes of their keys."""
+"""Prefix of the title of a table that can be requested, by prefix of its key."""
 BESIDE = "-by-data-set"
-"""Name suffix of a table with data sets side by side."""
+"""Suffix of the name of a table with data sets side by side."""
 POINTS = "percentage points|points"
 USUAL = (
     *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
@@ -68,7 +68,7 @@ USUAL = (
 
 
 class _Taken(NamedTuple):
-    """A column of a table, and its counterpart in another."""
+    """A column of a table, and its counterpart in another table."""
 
     table: Table
     column: Column
@@ -117,7 +117,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     every = [_all(part) for part in comparison.parts]
     lacking = [name for name in names if not any(_asked(name, tables) for tables in every)]
     for name in lacking:
-        # For example, the table of slices that stand out, if none does.
+        # The table of slices that stand out, for example, has no rows if none does.
         if not meant(name, TABLES):
             raise unknown_table(name, _titles(chain(*every)))
     offered = [table for part in comparison.parts for table in _offered(part, names, wanted)]
@@ -154,7 +154,7 @@ def names_of(values: Iterable[str]) -> list[str]:
 
 
 def check_table_names(names: Iterable[str]) -> None:
-    """Refuse table names that no comparison has, before anything is read.
+    """Reject unknown table names before anything is read.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def check_table_names(names: Iterable[str]) -> None:
 
 
 def unknown_table(name: str, titles: Mapping[str, str]) -> InputError:
-    """Report that no table has a name, and list the tables by key."""
+    """Create the error for an unknown table name, given the titles of all tables by key."""
     return InputError(
         f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
         f"of {', '.join(dict.fromkeys(titles.values()))}, or one with {BESIDE} behind it"
@@ -195,7 +195,7 @@ def _names(titles: Mapping[str, str]) -> list[str]:
 
 
 def meant(name: str, titles: Mapping[str, str]) -> list[str]:
-    """Find the keys of the tables denoted by a name, given their keys and titles."""
+    """Find the keys of the tables that a name denotes, given the titles of all tables by key."""
     spelt = _spelt(name).removesuffix(_spelt(BESIDE)).rstrip()
     names = {key: (_spelt(key), _spelt(title)) for key, title in titles.items()}
     exact = [key for key, each in names.items() if spelt in each]
@@ -219,7 +219,7 @@ def _asked(name: str, tables: Iterable[Table]) -> list[str]:
 
 
 def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
-    """List the tables of a comparison, by default all, with selectable columns."""
+    """List the tables of a comparison, by default all, whose columns can be selected."""
     if not names:
         view = [_view(part, _overview_columns(part))] if has_overview(part) else []
         return [*view, *part.tables]
@@ -293,13 +293,13 @@ def _places(table: Table, name: str) -> list[int]:
 
 
 def _all(part: Comparison) -> list[Table]:
-    """List the requestable names."""
+    """List the names that can be requested."""
     views = [_view(part, _overview_columns(part)), _compact(part)] if has_overview(part) else []
     return [*part.tables, *views, *part.listings]
 
 
 def _titles(tables: Iterable[Table]) -> dict[str, str]:
-    """Title tables by key; titles of views only list their content."""
+    """Return the titles of tables by key; the title of a combined table only lists its content."""
     return {each.key: each.key if each.key in VIEWS else each.title for each in tables}
 
 
@@ -347,12 +347,12 @@ def _with_mark(part: Comparison, table: Table) -> Table:
 
 
 def has_overview(comparison: Comparison) -> bool:
-    """Check whether a comparison has an overview, which needs tables and mAP."""
+    """Check whether a comparison has an overview, which requires tables and a mAP."""
     return {"map", "delta_map_full"} <= {table.key for table in comparison.tables}
 
 
 def overview(comparison: Comparison) -> Comparison:
-    """Replace the tables of a comparison by one with all that distinguishes the detectors.
+    """Replace the tables of a comparison by one with everything that distinguishes the detectors.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def _overview_columns(comparison: Comparison) -> list[_Taken]:
         for column in tables[key].columns:
             if column.key in wanted:
                 title, group = wanted[column.key]
-                # Costs in percent have no plus sign, for lack of room.
+                # For lack of room, costs in percent have no plus sign.
                 new = replace(column, title=title, group=group, unit="percent")
                 taken.append(_Taken(tables[key], column, new))
     return taken
@@ -447,7 +447,7 @@ def _compact(comparison: Comparison) -> Table:
     official = [each for each in taken if each.column.key in OFFICIAL]
     meanings = [] if official else [f"mAP: of protocol {comparison.protocol_title}."]
     for each in official:
-        # The heading shows whether the means run only over interactions.
+        # The heading shows whether the means cover only interactions.
         heading = each.table.title.replace("Off", "off")
         meaning = OFFICIAL[each.column.key][2].replace("official mAP", heading)
         over = comparison.classes.get("classes_in_official")
@@ -475,7 +475,7 @@ def _compact(comparison: Comparison) -> Table:
 def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
     """Describe by how much the best model leads in mAP, and which error differs most.
 
-    At most 40 words.
+    The description has at most 40 words.
 
     Parameters
     ----------
@@ -523,7 +523,7 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
 
 
 def _values(table: Table, key: str) -> dict[str, float]:
-    """Take the defined values of a column by model."""
+    """Return the defined values of a column by model."""
     place = [column.key for column in table.columns].index(key)
     rows = ((row.title, row.cells[place].value) for row in table.rows if row.kind == "entry")
     return {label: value for label, value in rows if value is not None}

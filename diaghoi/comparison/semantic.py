@@ -21,7 +21,7 @@ from diaghoi.exceptions import InputError
 
 FIGURES = {"map": "mAP", "soft_map": "Soft mAP", "mf1": "mF1"}
 RATES = {"gt_miss_rate": "GT", "prediction_miss_rate": "Prediction"}
-# Columns that a detector without scores lacks, and columns derived from others.
+# Columns that a detector without scores lacks, and columns derived from other columns.
 OF_SCORES = ("scores", "signature", "threshold", "soft_ap")
 
 
@@ -33,7 +33,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     results : sequence of mapping
         As from :meth:`diaghoi.semantic.SemanticEvaluation.to_dict`.
     models : sequence of StudyModel
-        Facts about the models.
+        Descriptions of the models.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
         _check_same("tables of similarity", similarity_tables, results[0], result)
     without = [str(result["label"]) for result in results if not _scored(result)]
     if 0 < len(without) < len(results):
-        caveats.append(f"of models without scores, all predictions count ({', '.join(without)})")
+        caveats.append(f"for models without scores, all predictions count ({', '.join(without)})")
     return Comparison(
         dataset=text(results[0], "dataset"),
         protocol=text(results[0], "protocol", "name"),
@@ -96,7 +96,7 @@ def _table(models: Sequence[StudyModel], results: Sequence[Result]) -> Table:
 
 
 def _caption(results: Sequence[Result]) -> str:
-    """Describe the basis of the numbers."""
+    """Describe what the numbers are based on."""
     first = next(filter(_scored, results), results[0])
     number = shown(figure(first, "class_set", "number"), "count")
     sentences = [
@@ -117,7 +117,7 @@ def measured_by(result: Result) -> list[str]:
 
 
 def _unlike(result: Result) -> list[str]:
-    """Explain how mAP and soft mAP differ apart from similarity."""
+    """Explain how mAP and soft mAP differ for reasons other than similarity."""
     if not _scored(result):
         return []
     differs = result.get("map_differs") or []

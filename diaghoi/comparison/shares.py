@@ -1,4 +1,4 @@
-"""Locate the mAP difference between two detectors in verbs, objects, classes and images.
+"""Find the verbs, objects, classes and images in which the mAP of two detectors differs.
 
 mAP is a mean over classes, so each class has a share of the difference, and the shares of verbs and
 objects are sums over their classes. The shares of all verbs sum to the difference, and so do the
@@ -36,7 +36,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """Share of some classes in the mAP difference.
+    """Share that a verb, an object or a class has in the mAP difference.
 
     Parameters
     ----------
@@ -47,11 +47,12 @@ class Share:
     share : float
         Contribution to the difference; a fraction, like mAP.
     interval : tuple of float or None
-        Bounds of the share, by the centred paired bootstrap; None without tests, and for classes
-        annotated in fewer than :data:`LEAST` images, for which resamples are uninformative.
+        Bounds of the share by the centred paired bootstrap. None without tests, and if the classes
+        are annotated in fewer than :data:`LEAST` images, where resamples say too little.
     p : float or None
-        Probability that exchanged detectors differ as much, corrected for all verbs, objects and
-        classes together (:func:`diaghoi.statistics.significance.step_down`).
+        Probability that the share is at least as large if the detectors are exchanged at random,
+        corrected for all verbs, objects and classes together
+        (:func:`diaghoi.statistics.significance.step_down`).
     """
 
     name: str
@@ -67,19 +68,19 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """Location of the mAP difference between two detectors.
+    """Where the mAP difference between two detectors lies.
 
     Parameters
     ----------
     labels : tuple of two str
         The detectors. Differences are second minus first.
     of : dict of tuple of Share
-        Shares by :data:`KINDS`, largest absolute share first.
+        Shares by kind (:data:`KINDS`), with the largest absolute share first.
     images : tuple of (str, float)
-        Name of each image, and the difference minus the difference without the image, largest
+        Name of each image, and by how much the difference shrinks without this image; largest
         absolute value first. The values do not sum to the difference.
     confidence : float or None
-        Of the intervals; None if nothing was tested.
+        Confidence of the intervals; None if nothing was tested.
     """
 
     labels: tuple[str, str]
@@ -129,7 +130,8 @@ def shares(
     first, second : Diagnosis
         Diagnoses on the same annotations under the same protocol.
     resamples : int
-        Number of resamples of the bootstrap, and of exchanges; 0 for neither intervals nor tests.
+        Number of bootstrap resamples and of exchanges; with 0 there are neither intervals nor
+        tests.
     seed, confidence, progress
         As in :func:`diaghoi.statistics.significance.compare_pair`.
     of_images : bool
@@ -197,16 +199,16 @@ def shares(
 
 
 class SampledShares(NamedTuple):
-    """Contributions of verbs, objects and classes to a detector's mAP, with their variation.
+    """Contributions of verbs, objects or classes to the mAP of a detector, also in resamples.
 
-    Two detectors share the same draws, so their values may be subtracted.
+    Two detectors are resampled alike, so their values may be subtracted.
 
     Parameters
     ----------
     names : tuple of str
         K verbs, objects or classes.
     images : (K,) int array
-        Number of images in which each is annotated.
+        Number of images in which each of them is annotated.
     share : (K,) float64 array
         Contribution of each; fractions.
     drawn : (K, B) float64 array
@@ -225,7 +227,7 @@ class SampledShares(NamedTuple):
 def sampled_shares(
     diagnosis: Diagnosis, kind: str = "verb", resamples: int = RESAMPLES, seed: int = 0
 ) -> SampledShares:
-    """Resample the contribution of each verb, object or class to mAP; images are drawn by name.
+    """Resample the contribution of each verb, object or class to mAP, drawing images by name.
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ class _ClassShares:
     def influence(self) -> FloatArray:
         """Return the loss in mAP when each of the N images is left out.
 
-        A class that is annotated nowhere else leaves the mean.
+        A class that is annotated only in this image leaves the mean.
         """
         whole = np.ones((self.images, 1), dtype=np.int32)
         levels, top = self.protocol.levels, self.protocol.top_of_class
@@ -322,13 +324,13 @@ class _ClassShares:
 
 
 def _images_of(ledger: Ledger, hois: IntArray) -> int:
-    """Count the images in which some classes are annotated."""
+    """Count the images in which the given classes are annotated."""
     some = ledger.annotation_counts & np.isin(ledger.annotation_class, hois)
     return len(np.unique(ledger.annotation_image[some]))
 
 
 def _members(vocabulary: Vocabulary, annotated: BoolArray) -> dict[str, IntArray]:
-    """Collect the annotated classes of ``verb:NAME``, ``object:NAME`` and ``class:NAME``."""
+    """Collect the annotated classes under ``verb:NAME``, ``object:NAME`` and ``class:NAME``."""
     found: dict[str, list[int]] = {}
     for hoi in np.flatnonzero(annotated).tolist():
         verb, label = vocabulary.class_verb[hoi], vocabulary.class_object[hoi]

@@ -89,7 +89,7 @@ def where_text(found: Found) -> str:
 
 
 def rare_text(attributes: Iterable[str], below: int | None) -> str:
-    """Describe which classes are rare if the data set does not define it; otherwise empty."""
+    """Describe which classes are rare, unless the data set itself defines this."""
     if below is None or "rarity" not in attributes:
         return ""
     return (
@@ -107,11 +107,11 @@ def _thresholds(found: Found) -> str:
 
 
 def _resamples(found: Found) -> str:
-    """Describe the intervals, because the same number elsewhere may have more resamples."""
+    """Describe the intervals, because the same number may have more resamples elsewhere."""
     if found["bootstrap"] is None:
         return ""
     drawn = f"{found['bootstrap']['resamples']:,} resamples of the images"
-    return f"Intervals: {drawn}; none for slices of very few."
+    return f"Intervals: {drawn}; none for slices of very few images."
 
 
 def _at(each: Found, path: Sequence[str | int]) -> Any:

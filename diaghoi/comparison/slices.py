@@ -1,4 +1,4 @@
-"""Comparison of detectors by slices of the annotations."""
+"""Comparison of detectors in slices of the annotations."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Values = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float, float] | None]
 RESAMPLES = 100
 GROUPS = 50
-"""Number of groups of images that the jackknife leaves out for the intervals of a slice; fewer than
-for all images, because there are many slices.
+"""Number of groups of images that the jackknife leaves out, one at a time, for the intervals of a
+slice; fewer than for all images, because there are many slices.
 """
 LEAST = 10
-"""Minimum number of images for intervals of a slice."""
+"""Minimum number of images for which a slice has intervals."""
 DESCRIBED = ("attribute", "title", "name", "by", "images", "annotated", "classes")
 """Description of a slice in tables and JSON."""
 
@@ -118,8 +118,8 @@ class Slices:
     images : tuple of str
         Names of the N images.
     thresholds : tuple of (float or None)
-        Score of each detector at the best F1 over all images; F1 counts predictions from this score
-        on.
+        Score threshold of each detector with the best F1 over all images; F1 counts predictions
+        with at least this score.
     everything : SliceResult
         Numbers over all images, for comparison.
     slices : tuple of SliceResult
@@ -234,17 +234,18 @@ def slices(
     seed, confidence
         Of the bootstrap.
     deltas : bool
-        Whether to also compute intervals of each error's ΔmAP, which takes eight times as long.
+        Whether to also compute intervals of each error's ΔmAP; the computation then takes eight
+        times as long.
     figures : sequence of str
-        Numbers of :data:`diaghoi.statistics.slice_figures.FIGURES` to compute besides mAP, which
-        alone takes an eighth of the time.
+        Numbers of :data:`diaghoi.statistics.slice_figures.FIGURES` to compute in addition to mAP.
+        With mAP alone, the computation takes an eighth of the time.
     search : bool
         Whether to search for slices that stand out.
     source : str
         Source of your own slices, for messages.
     progress : callable, optional
-        Called with the number of slices done since the last call; all images count as one more, and
-        each slice is done for each detector.
+        Called with the number of slices finished since the last call. All images together count as
+        one more slice, and every slice is counted once for each detector.
 
     Returns
     -------
@@ -278,7 +279,7 @@ def slices(
     runs: list[list[_Run]] = []
     thresholds, found_at = [], []
     for diagnosis in diagnoses:
-        # Detectors are processed one at a time, because their rankings after each repair take
+        # Detectors are processed one at a time, because the rankings after each repair take much
         # memory.
         sliced = Sliced(diagnosis, annotations, names)
         thresholds.append(sliced.threshold)
@@ -346,11 +347,11 @@ def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scen
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Weights:
-    """Image weights: drawn with replacement, and with some images left out.
+    """Image weights of draws with replacement, and of samples with some images left out.
 
     The same images are drawn for each slice and detector, so results are paired. The draws are
-    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so all images
-    together have its intervals.
+    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so the intervals
+    over all images are the same as there.
     """
 
     drawn: Sequence[IntArray]
@@ -377,7 +378,7 @@ def _run(
     figures: Sequence[str],
     sure: Sequence[str],
 ) -> _Run:
-    """Compute numbers of a slice, some of them also under weights."""
+    """Compute the numbers of a slice, and some of them also under image weights."""
     members = sliced.members(some)
     drawn: Figures = {}
     left_out: Figures = {}
@@ -387,7 +388,8 @@ def _run(
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
         few = too_few(sliced.carriers(members, sure)).keys()
-        # The mean over classes is also the mean of a split, whose interval is the same everywhere.
+        # The mean over these classes is also the mean of a split, and must have the same interval
+        # everywhere.
         of_images = some.attribute and some.by != "class"
         left_out = resampled(
             prepared.figures, weights.left_out if of_images else weights.left_out_of_all
@@ -436,7 +438,7 @@ def _model(run: _Run, first: _Run | None, confidence: float) -> ModelInSlice:
 def _bounds(
     values: Values, drawn: Figures, left_out: Figures, few: Set[str], confidence: float
 ) -> Bounds:
-    """Centre intervals, see :mod:`diaghoi.statistics.bootstrap`."""
+    """Centre the intervals; see :mod:`diaghoi.statistics.bootstrap`."""
     return {
         name: None
         if (value := values[name]) is None or name in few

@@ -15,7 +15,7 @@ A study is described in a TOML file, so that one command repeats it::
     stage = "one"            # optional: one or two
     backbone = "ResNet-50"   # optional, as venue, detector and classifier
 
-Studies on several data sets are shown together if a file lists them::
+A file that lists studies on several data sets shows them together::
 
     studies = ["hico_det.toml", "v_coco.toml"]
 """
@@ -73,7 +73,8 @@ class StudyModel:
     label : str
         Name in tables and figures.
     stage : {"", "one", "two"}
-        Whether it detects pairs and actions jointly or sequentially; empty if not given.
+        Whether the detector finds pairs and actions jointly or one after the other; empty if not
+        given.
     venue, backbone, detector, classifier : str
         Place of publication and components; empty if not given.
     """
@@ -87,7 +88,7 @@ class StudyModel:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """Descriptions from the study, by the keys of :data:`DESCRIPTIONS`."""
+        """Descriptions from the study, with the keys of :data:`DESCRIPTIONS`."""
         return {key: str(getattr(self, key)) for key in DESCRIPTIONS}
 
     def to_dict(self) -> dict[str, str | None]:
@@ -105,7 +106,7 @@ class Model(StudyModel):
     file : pathlib.Path
         Predictions, a saved diagnosis, or a saved result in JSON.
     pairs : pathlib.Path or None
-        File of the pairs, if listed separately.
+        File of the pairs, if they are listed separately.
     """
 
     file: Path
@@ -119,13 +120,14 @@ class StudyData:
     Parameters
     ----------
     annotations, instances, ids : pathlib.Path or None
-        The annotation file, and the further files of V-COCO.
+        The annotation file, and the additional files of V-COCO.
     dataset : str or None
         The data set or its description; None if it is recognised from the files.
     protocol : str or None
         None for the default of the data set.
     similarity : tuple of two, of pathlib.Path or str, or None
-        Sources of verb and object similarity, if meaning counts: tables, or one of :data:`MADE`.
+        Sources of verb and object similarity for semantic evaluation: tables, or one of
+        :data:`MADE`.
     source : str
         The file with the study, for messages.
     """
@@ -140,7 +142,7 @@ class StudyData:
 
     @property
     def tables(self) -> list[Path]:
-        """The files of similarity."""
+        """The similarity sources that are files."""
         return [each for each in self.similarity or () if isinstance(each, Path)]
 
 
@@ -151,11 +153,11 @@ class Study(StudyData):
     Parameters
     ----------
     models : tuple of Model
-        Models in the order shown.
+        Models in the order in which they are shown.
     synsets : mapping of str to pathlib.Path
         Files that name the words of the tables, by key.
     reading : Reading
-        Reading of predictions, for what their content does not show.
+        How to read predictions where their content does not show it.
     images : pathlib.Path or None
         Folder of the pictures, for figures that show cases.
     """
@@ -167,7 +169,7 @@ class Study(StudyData):
 
     @property
     def tables(self) -> list[Path]:
-        """The files of similarity."""
+        """The similarity sources that are files."""
         return [*super().tables, *self.synsets.values()]
 
     @property
@@ -203,7 +205,7 @@ class Study(StudyData):
     def diagnose(
         self, model: Model, annotations: Scenes, protocol: str | Protocol | None = None
     ) -> Diagnosis:
-        """Diagnose one of the models under the protocol of the study, or another one."""
+        """Diagnose one of the models under the protocol of the study or another protocol."""
         predictions = self.open_predictions(model)
         return diagnose(annotations, predictions, protocol or self.protocol, label=model.label)
 
@@ -280,7 +282,7 @@ def read_study_file(
     model_keys: Sequence[str],
     needed: Mapping[str, str],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the common part of all kinds of studies.
+    """Read the part that all kinds of studies have in common.
 
     Parameters
     ----------
@@ -360,7 +362,7 @@ def _model(_: str, folder: Path, texts: Texts) -> Model:
 
 
 def sources_named(where: str, value: str, folder: Path | None = None) -> Sources:
-    """Read ``VERBS,OBJECTS``, two tables of similarity in a folder, or one of :data:`MADE`.
+    """Read ``VERBS,OBJECTS``, two similarity tables in the given folder, or one of :data:`MADE`.
 
     Raises
     ------

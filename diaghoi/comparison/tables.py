@@ -83,7 +83,7 @@ def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[
     """Group the models by stage: one-stage, two-stage, and without a stage."""
     groups: dict[str, list[T]] = {stage: [] for stage in (*STAGES, "")}
     for model, of in zip(models, each, strict=True):
-        if model.stage in groups:  # multiple choice has its own groups
+        if model.stage in groups:  # multiple-choice tables have groups of their own
             groups[model.stage].append(of)
     return {stage: of for stage, of in groups.items() if of}
 
@@ -91,7 +91,7 @@ def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[
 def model_rows(
     models: Sequence[StudyModel], columns: Sequence[Column], cells: Sequence[Sequence[Cell]]
 ) -> list[Row]:
-    """Create the rows of models, with the best of each column; marked numbers are never best.
+    """Create the rows of models, with the best value of each column; marked values are never best.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def model_rows(
 
 
 def _given(models: Sequence[StudyModel]) -> list[str]:
-    """List the descriptions that any model has."""
+    """List the descriptions that at least one model has."""
     return [key for key in DESCRIPTIONS if any(model.descriptions[key] for model in models)]
 
 
@@ -125,7 +125,7 @@ def _made(
     columns: Sequence[Column],
     members: Sequence[Row],
 ) -> Row:
-    """Create a row derived from several models, with the marks of their numbers."""
+    """Create a row that is derived from several models and keeps the marks of their numbers."""
     cells = []
     for place, (value, column) in enumerate(zip(values, columns, strict=True)):
         marks = (row.cells[place].mark for row in members)
@@ -141,12 +141,12 @@ def _made(
 
 
 def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int]:
-    """Find the models with the best value of a column; values that are displayed equally tie.
+    """Find the models with the best value of a column; values that are displayed alike tie.
 
     Parameters
     ----------
     column : Column
-        Column with its direction and format.
+        The column, with its direction and format.
     values : sequence of (float or None)
         One value for each model; None if it is undefined.
 
@@ -177,7 +177,7 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
     Returns
     -------
     dict
-        A row by stage, and ``difference`` if both stages exist.
+        One row per stage, and ``difference`` if both stages exist.
     """
     means: dict[str, Values] = {}
     for stage in STAGES:
@@ -190,6 +190,6 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
 
 
 def _mean(values: Values) -> float | None:
-    # The mean of the others would be over different models.
+    # The means of the other columns would be over different models.
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) else None

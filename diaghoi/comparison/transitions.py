@@ -30,7 +30,7 @@ FATES = (*(LABELS[label] for label in _BY_LABEL), MISSED)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Transitions:
-    """Fate of each annotated triplet under two detectors.
+    """The fate of each annotated triplet under two detectors.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Transitions:
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
     pairing : {"triplet", "person"}
-        Pairing of the protocol; by person (V-COCO), another action with a person's own object is a
-        wrong action here.
+        The protocol's pairing. If it is by person (V-COCO), another action with a person's own
+        object is a wrong action here.
     """
 
     labels: tuple[str, str]
@@ -161,7 +161,8 @@ def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
     diagnosis : Diagnosis
         The detector.
     image : (N,) int array
-        New image numbers, because the files of two detectors may list images in different orders.
+        New number of each image, because the files of two detectors may list images in different
+        orders.
     """
     ledger = diagnosis.ledger
     number = image[ledger.annotation_image]

@@ -501,7 +501,7 @@ def test_saved_results_are_compared_in_one_table(run, words, alone):
     assert done.code == 0
     assert "Classes: all (600); means over the annotated ones." in done.out.replace("\n", " ")
     assert "mF1: score rank >= 0.5" in done.out.replace("\n", " ")
-    assert "of models without scores, all predictions count (VLM)" in done.err
+    assert "for models without scores, all predictions count (VLM)" in done.err
     compared = json.loads((alone / "compared.json").read_text())
     models = compared["tables"]["semantic"]["models"]
     assert list(models) == ["one", "few", "VLM"]
