@@ -126,7 +126,7 @@ class ModelJudge(pictures.PictureAsker):
         done = self.ask_images(groups, proven=before > after)
         for pairs, what in (
             (done.problems, "pictures cannot be shown"),
-            (done.unanswered, "images had no reply; run the same command again to repeat them"),
+            (done.unanswered, "images had no reply; run the same command again to retry them"),
         ):
             if images := dict(pairs):
                 first = f"{pairs[0][0]}: {pairs[0][1]}"

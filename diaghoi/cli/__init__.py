@@ -1,4 +1,4 @@
-"""The command line: parse arguments, call one public function, present the result."""
+"""The command line: parse the arguments, call one public function, present its result."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def main() -> None:
     """
     codecs.register_error("diaghoi-plain", _plain)
     _open_streams()
-    # Figures have no date and need no window.
+    # Figures carry no date, and drawing them needs no window.
     os.environ.pop("SOURCE_DATE_EPOCH", None)
     os.environ["MPLBACKEND"] = "agg"
-    # Text cannot be wrapped to no columns.
+    # Text cannot be wrapped to a width of zero columns.
     if not os.environ.get("COLUMNS", "").strip("0"):
         os.environ.pop("COLUMNS", None)
     keep_freed_memory()
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, str, str]:
-    """Run the command; return the exit code, the message for stderr, and a draft to follow it."""
+    """Run the command; return the exit code, the message for stderr, and a draft to print last."""
     code, message, draft = 0, "", ""
     try:
         app(prog_name="diaghoi")

@@ -125,7 +125,7 @@ class ModelAnalyses:
 
     @property
     def files(self) -> list[Path]:
-        """Files that analyses read in addition to the detector's."""
+        """Files that analyses read in addition to those of the detector."""
         tables = (each for each in self.values.get("semantic", ()) if isinstance(each, Path))
         return [*filter(None, [self._training]), *self._tag_files, *tables]
 
@@ -140,7 +140,7 @@ class ModelAnalyses:
 
     @cached_property
     def variants(self) -> dict[str, Variant]:
-        """Repeated runs with fewer pairs, by name."""
+        """Requested runs with fewer pairs, by name."""
         return variants_of(
             nms=self.values.get("pair-nms", ()),
             thresholds=self.values.get("detection-threshold", ()),
@@ -148,7 +148,7 @@ class ModelAnalyses:
 
     @cached_property
     def tags(self) -> dict[str, Own]:
-        """Image tags from all files.
+        """Image tags from all tag files.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class ModelAnalyses:
         return tags
 
     def check_ranked(self, predictions: SceneSource, top: int | None = None) -> None:
-        """Refuse analyses of top predictions if the detector does not rank them.
+        """Reject analyses of the best predictions if the detector does not rank its predictions.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class ModelAnalyses:
             )
 
     def training(self, vocabulary: Vocabulary, bar: Progress) -> Scenes | None:
-        """Read the annotations of verb priors; None stands for those of the diagnosis."""
+        """Read the annotations for the verb priors; None stands for the evaluated annotations."""
         if self._training is None:
             return None
         bar.start("reading the annotations of the prior")
@@ -197,7 +197,7 @@ class ModelAnalyses:
         bar: Progress,
         image_labels: ImageLabels | None = None,
     ) -> None:
-        """Add variants of a run and shortcuts to its result.
+        """Add the variants of a run, and the comparison with priors, to its result.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class ModelAnalyses:
         sure: IntervalOptions | SignificanceOptions,
         bar: Progress,
     ) -> Slices | None:
-        """Slice detectors if requested."""
+        """Evaluate the detectors in slices if requested."""
         if "slices" not in self:
             return None
         bar.start("slices")
@@ -319,7 +319,7 @@ class SignificanceOptions:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Keyword arguments of test functions."""
+        """Keyword arguments for the functions that run the tests."""
         return {name: value for name, value in vars(self).items() if name != "significance"}
 
     def check(self, models: int) -> None:
@@ -343,7 +343,7 @@ def with_tests(
     comparison : Comparison
         The compared models.
     tested : iterator of list of Difference
-        A function that tests each model except the first on demand, like
+        Tests of each model except the first, run when requested, as from
         :func:`diaghoi.statistics.significance.compare_each`.
     tests : SignificanceOptions
         Settings of the tests.
@@ -352,7 +352,7 @@ def with_tests(
     """
     found: list[Difference] = []
     for model in comparison.models[1:]:
-        # Resamples of the images, and as many exchanges of the models.
+        # Number of resamples of the images, and of exchanges of the models.
         bar.start_slow(f"testing {model.label}", tests.resamples, twice=True)
         found += next(tested)
     differences = corrected(found, tests.confidence)
@@ -372,7 +372,7 @@ def with_tests(
 
 @options_class
 class Analyses(ModelAnalyses):
-    """Analyses beyond the diagnosis of a detector."""
+    """Options for analyses beyond the diagnosis of a detector."""
 
     also: list[str] | None = options.also(ALSO)
     sure: IntervalOptions
@@ -381,16 +381,16 @@ class Analyses(ModelAnalyses):
 
     @property
     def of_boxes(self) -> list[str]:
-        """The requested analyses that need the boxes of all images, as typed."""
+        """The requested analyses that need the boxes of all images, as the user typed them."""
         return [f"--also {name}" for name in self.values if name in NEED_BOXES]
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
-        """List further protocols whose mAP is requested.
+        """List the additional protocols whose mAP is requested.
 
         Raises
         ------
         InputError
-            If no code base with an evaluator of its own evaluates the data set.
+            If no code base has its own evaluator for the data set.
         """
         if "rosetta" not in self:
             return ()
@@ -459,7 +459,7 @@ class Analyses(ModelAnalyses):
     def meaning(
         self, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs, bar: Progress
     ) -> Similarities | None:
-        """If requested, add the meaning of the errors to the result; return it per triplet."""
+        """If requested, add the meaning of the errors to the result, and return it by triplet."""
         if "semantic" not in self:
             return None
         from diaghoi.semantic import evaluate

@@ -82,7 +82,7 @@ class AskingOptions:
         )
 
     def answer_store(self, path: Path) -> AnswerStore:
-        """Open the file with earlier answers, optionally without unreadable replies."""
+        """Open the file with earlier answers, optionally dropping replies that cannot be read."""
         from diaghoi.language.answers import AnswerStore
 
         store = AnswerStore(path)
@@ -126,7 +126,7 @@ class PictureOptions:
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
-        """Check the files, including other outputs; return the keyword arguments for asking."""
+        """Check the files and further outputs; return the keyword arguments for asking."""
         from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 
         endpoint = read_endpoint(self.model, "--model")
@@ -140,7 +140,7 @@ class PictureOptions:
         }
 
     def ask(self, asker: FileAsker, notes: Iterable[str] = ()) -> None:
-        """Ask once the estimate is confirmed, and deliver the result.
+        """Ask the model once the user has confirmed the estimate, and deliver the result.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class PictureOptions:
             },
         }
         missing = "pictures are missing or cannot be read; nothing was asked about them"
-        silent = "images had no reply; run the same command again to repeat them"
+        silent = "images had no reply; run the same command again to retry them"
         for key, images, what in (
             ("pictures", done.problems, missing),
             ("unanswered", done.unanswered, silent),
@@ -203,8 +203,8 @@ class PictureOptions:
 
 
 def estimate_line(what: str, cost: Any, about: str, price: float | None) -> str:
-    """Describe the cost of asking a model; ``cost`` has the tokens."""
-    spent = "" if price is None else f", {price:,.2f} by the price given"
+    """Describe the cost of asking a model, given the estimated requests and tokens."""
+    spent = "" if price is None else f", {price:,.2f} at the given price"
     return (
         f"{what}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out ({about}){spent}"
     )

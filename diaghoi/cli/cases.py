@@ -177,7 +177,7 @@ class CaseOptions:
 
     @property
     def errors(self) -> list[str]:
-        """The requested errors; by default all, or those that have kinds if kinds are requested."""
+        """The requested errors; by default all, or those with kinds if kinds are requested."""
         if not self.error:
             return list(COMPARED if self.kind else ERRORS)
         known = (LABELS[0], *ERRORS)
@@ -188,7 +188,7 @@ class CaseOptions:
 
     @property
     def kinds(self) -> list[str]:
-        """Requested kinds of errors, by similarity."""
+        """The requested kinds of errors, which differ in similarity."""
         return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
 
     def of_class(self, diagnosis: Diagnosis) -> int | None:
@@ -201,7 +201,7 @@ class CaseOptions:
         return {"width": outputs.width_of(self.column), "columns": self.across or 0}
 
     def check(self, inputs: Sequence[Path | None]) -> None:
-        """Refuse unusable inputs and outputs before any work."""
+        """Reject unusable inputs and outputs before any work starts."""
         out, images = self.out, self.images
         if self.suffix:
             outputs.check_outputs([out], inputs)
@@ -248,7 +248,7 @@ def cases(choices: CaseOptions) -> None:
 def _read(
     choices: CaseOptions, bar: Progress
 ) -> tuple[list[Model], dict[str, Any] | None, list[str]]:
-    """Read and diagnose models; return them, the similarity tables, and notes."""
+    """Read and diagnose the models; return the diagnoses, the similarity tables and notes."""
     detector, evaluation = choices.detector, choices.detector.evaluation
     evaluation.check(detector.named)
     if choices.hoi is not None:
@@ -282,7 +282,7 @@ def _write_gallery(
     pictures: Pictures,
     bar: Progress,
 ) -> tuple[str, list[str]]:
-    """Choose and write cases; return their number for each error, and notes."""
+    """Choose the cases and write them; return the number of cases for each error, and notes."""
     from diaghoi.report.gallery import gallery_of, write_folder, write_page
 
     diagnosis, *_ = model
@@ -316,7 +316,7 @@ def _write_gallery(
 
 
 def _write_figure(choices: CaseOptions, models: Sequence[Model], pictures: Pictures) -> list[str]:
-    """Write a figure of errors or of outcomes; return notes."""
+    """Write a figure of errors or of outcomes, and return notes."""
     from diaghoi.report.case_figures import write_outcomes, write_typical
 
     more = {"images": choices.image or (), **choices.layout}

@@ -81,7 +81,7 @@ class AskedOptions:
     def read(
         self, dataset: str | None, bar: Progress
     ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
-        """Read the questions and the multi-person images, with notes on the latter."""
+        """Read the questions, and which images show several people, with notes on the latter."""
         bar.start("reading questions")
         asked = read_questions(self.questions, dataset=dataset)
         if self.people is None:
@@ -102,7 +102,7 @@ def _best(which: str) -> Any:
 
 @options_class
 class DetectorOptions:
-    """Options for reading detectors, and for the triplets that answer questions."""
+    """Options for reading detectors, and for choosing the triplets that answer questions."""
 
     reading: ReadingOptions = without(ReadingOptions, "force")
     top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
@@ -174,7 +174,7 @@ class ScoredOptions(outputs.OutputOptions):
         return [name for name in ALSO if name in given]
 
     def result(self, evaluation: ChoiceEvaluation, bar: Progress, *more: str) -> dict[str, Any]:
-        """Compute the numbers, including those of analyses, as keys of the JSON.
+        """Compute all numbers, including those of the analyses, under their keys in the JSON.
 
         Parameters
         ----------
@@ -209,13 +209,13 @@ class ScoredOptions(outputs.OutputOptions):
     ) -> None:
         """Write the files of a result, and print one screen, or everything with notes in detail.
 
-        Tables for papers are those of a comparison with a single model.
+        The tables for papers are those of a comparison that contains only this model.
         """
         from diaghoi.report.choice import print_choice, print_choice_screen
         from diaghoi.report.columns import table_text
 
         def show() -> None:
-            # A figure may need additional analyses.
+            # A figure may require analyses that the user did not request.
             left_out = set(ALSO).difference(self.wanted)
             shown = {key: value for key, value in result.items() if key not in left_out}
             if self.detail:
@@ -279,7 +279,7 @@ class DetectOptions(ScoredOptions):
 @choice.command()
 @with_options
 def detect(choices: DetectOptions) -> None:
-    """Score a detector: its best triplets on the person asked about, matched to the options."""
+    """Score a detector by matching its best triplets on the person in question with the options."""
     stem, detector = choices.label or choices.predictions.stem, choices.detector
     _ = detector.selection, detector.words
     choices.check(KINDS, [choices.predictions, *choices.asked.files], stem)
@@ -315,7 +315,7 @@ class CompareOptions(TableOptions):
     )
 
     def check_tables(self) -> None:
-        """Refuse tables that no comparison has."""
+        """Reject unknown table names."""
         if self.table:
             options.named("--table", ",".join(self.table), TABLES)
 
@@ -382,7 +382,7 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
-    """Group models as requested, or by kind of answers; a single group is dropped."""
+    """Group the models as requested, or by kind of answers; one group alone is dropped."""
     groups = [
         heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
@@ -393,13 +393,13 @@ def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> 
 def _position_figures(
     choices: ScoreOptions, result: Mapping[str, Any]
 ) -> dict[str, outputs.Writer]:
-    """Draw the picks by position; without the order of options a folder gets no figure."""
+    """Draw the picks by position; a folder gets no figure if the option order is unknown."""
     from diaghoi.plots.figures.answers import choice_positions, choice_positions_table
 
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
     if result["positions"] is None and not named:
         return {}
-    choice_positions_table(result)  # refuses a missing order before anything is written
+    choice_positions_table(result)  # raises an error for a missing order before anything is written
     caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     return _figures(lambda: choice_positions(result), caption)
 

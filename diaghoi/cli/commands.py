@@ -36,11 +36,11 @@ ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 class Command(TyperCommand):
     """A command whose help has headings, and lists rare options only with ``--help-all``.
 
-    For options in the style of other tools, the error refers to --annotations.
+    If a user types an option of another tool, the error suggests --annotations.
     """
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options under their headings, ordered by the first option of each."""
+        """Write the options under their headings, in the order of the headings' first options."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -55,7 +55,7 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and add the hint to the error of the parser."""
+        """Parse the command line, and add the hint to the parser's error."""
         given = set(args)
         try:
             return super().parse_args(ctx, args)
@@ -76,7 +76,7 @@ class Command(TyperCommand):
 
 
 def _key_hint(option: str, words: Collection[str]) -> str:
-    """Find the option to which an unknown option belongs, as a key or an old name."""
+    """Find the option that replaces an unknown one: an old name, or a key of another option."""
     if option in ("--verb-similarity", "--object-similarity") and "--similarity" in words:
         return "give --similarity VERBS,OBJECTS"
     if option == "--similarity" and "--also" in words:

@@ -116,12 +116,12 @@ class CompareOptions(TableOptions):
 
     @cached_property
     def saved(self) -> Callable[[Path, str | None], dict[str, Any] | None]:
-        """Reads the saved result of a file and data set, once; None if there is none."""
+        """Reads the saved result of a file and data set once; None if the file holds no result."""
         return cache(lambda file, dataset: read_result(file, dataset) or read_semantic(file))
 
     @property
     def follows_triplets(self) -> str:
-        """The first used option that needs individual predictions; empty if none."""
+        """The first requested option that needs individual predictions; empty if there is none."""
         needs = {
             "--only-predicted-images takes images out": self.only_predicted_images,
             "--also explain follows single predictions": "explain" in self.analyses,
@@ -131,7 +131,7 @@ class CompareOptions(TableOptions):
         return next((why for why, needed in needs.items() if needed), "")
 
     def check_files(self, inputs: Iterable[Path | None]) -> None:
-        """Refuse files that cannot be written or read."""
+        """Reject files that cannot be written or read."""
         self.check(KINDS, [*inputs, *self.analyses.files, *self.evaluation.files], "comparison")
 
     def of_study(self, study: Study) -> ProtocolOptions:
@@ -147,9 +147,9 @@ class Compared(NamedTuple):
     comparison : Comparison
         Of the models.
     results : list of dict
-        Diagnoses of the models.
+        Results of the models.
     diagnoses : list of Diagnosis
-        Scenes of the models whose predictions were read, if needed.
+        Diagnoses of the models whose predictions were read, if they are needed.
     models : list of PageModel
         Page content of each model, if there is a page.
     """
@@ -216,12 +216,12 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _files(study: Study) -> list[Path | None]:
-    """List the data sets of a study's models, and their files."""
+    """List the data sets of the models in a study, and their files."""
     return [study.annotations, *(path for m in study.models for path in (m.file, m.pairs))]
 
 
 def _check(choices: CompareOptions, study: Study) -> bool:
-    """Refuse errors in a study before reading predictions; return whether meaning counts."""
+    """Reject an invalid study before predictions are read; return whether meaning counts."""
     choices.of_study(study).check(study.vocabulary)
     choices.check_files([*_files(study), study.instances, study.ids, *study.tables])
     choices.tests.check(len(study.models))
@@ -247,7 +247,7 @@ def _check(choices: CompareOptions, study: Study) -> bool:
 def _contradictions(
     choices: CompareOptions, study: Study, model: Model, result: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Describe how a saved result differs from the request."""
+    """Describe how a saved result differs from what is requested."""
     evaluation, words = choices.of_study(study), study.vocabulary
     if choices.follows_triplets:
         yield f"is a saved result, but {choices.follows_triplets}"
@@ -312,7 +312,7 @@ def _studies(choices: CompareOptions) -> list[Study]:
 def _is_semantic(
     choices: CompareOptions, study: Study, saved: Mapping[Path, Mapping[str, Any] | None]
 ) -> bool:
-    """Return whether meaning counts; refuse unsuitable inputs and options."""
+    """Return whether meaning counts, and reject unsuitable inputs and options."""
     semantic = [file for file, result in saved.items() if is_semantic(result)]
     evaluated = [file for file, result in saved.items() if study.similarity and result is None]
     if not (study.similarity or semantic):
@@ -431,7 +431,7 @@ def _compared(
 
 
 def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparison]:
-    """Explain the differences between the models of a page, which always shows single images."""
+    """Explain the differences between the models on a page; a page always shows single images."""
     from diaghoi.report.html import PageModel
 
     comparison, models = part.comparison, part.models
@@ -466,7 +466,7 @@ def _differences(
 
 
 def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
-    """Return the names of the images that the annotations and all predictions have."""
+    """Return the names of the images that are in the annotations and in all prediction files."""
     opened = []
     for model in study.models:
         bar.start(f"reading the images of {model.label}")
@@ -477,7 +477,7 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 def _plausible(
     choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
 ) -> Inputs:
-    """Rename the images of predictions as in the annotations; refuse unusable predictions."""
+    """Give the images of predictions the names of the annotations; reject unusable predictions."""
     wanted, read = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != read:
         raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")

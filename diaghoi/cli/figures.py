@@ -71,7 +71,7 @@ def figures(choices: FigureOptions) -> None:
         chosen = named("--only", choices.only, plots.FIGURES)
     elif max(len(each.models) for each in studies) > plots.SHEET_MODELS:
         chosen.remove("sheet")
-    # Results by meaning have only one figure.
+    # Results of the semantic evaluation have only one figure.
     usual = choices.only is None and not choices.every
     if usual and all(read_semantic(model.file) is not None for model in models):
         chosen = ["confusions"]
@@ -143,7 +143,7 @@ def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> N
 
 
 def _fitted(name: str) -> str:
-    """Scale only figures on a separate page, so that the caption fits."""
+    """Scale a figure only if it takes a whole page, so that the caption fits."""
     from diaghoi import plots
 
     whole = plots.FIGURES[name].width is not None
@@ -191,7 +191,7 @@ def _collected(
 
 
 def _located(study: str, vocabulary: Vocabulary) -> tuple[Path, list[str]]:
-    """Find the annotations of a data set that the study does not name."""
+    """Find the annotations of the data set if the study does not name them."""
     try:
         located = find_annotations(vocabulary)
     except InputError:
@@ -208,7 +208,7 @@ def _draw(
     engine: Engine,
     bar: Progress,
 ) -> tuple[dict[str, str], list[str]]:
-    """Draw and write the figures; return the captions of drawn figures, and notes."""
+    """Draw and write the figures; return the captions of those that were drawn, and notes."""
     from diaghoi.engines.engine import Failure, Task
 
     notes, tasks = [], []

@@ -45,11 +45,11 @@ class InspectOptions:
 
     @property
     def beside(self) -> dict[str, Any]:
-        """Files that belong to V-COCO annotations."""
+        """Files that accompany V-COCO annotations."""
         return {key: self.reading.words("top")[key] for key in ("instances", "ids")}
 
     def check(self, annotations: Path | None) -> None:
-        """Refuse files that cannot be written or read, before any work."""
+        """Reject files that cannot be written or read before any work starts."""
         known = str(self.file) in VOCABULARIES
         inputs = [None if known else self.file, annotations, self.pairs, *self.beside.values()]
         outputs.check_files([self.output.json, self.to_description], inputs)
@@ -64,7 +64,7 @@ class InspectOptions:
 def inspect(choices: InspectOptions) -> None:
     """Identify a file, and report its problems.
 
-    For a data set description, show its interpretation and inspect its annotations.
+    For the description of a data set, show how it was understood, and inspect the annotations.
     """
     choices.check(choices.annotations)
     (_inspect_data_set if choices.is_data_set else _inspect_file)(choices)
@@ -178,7 +178,7 @@ def _print_rows(rows: Iterable[tuple[str, Any]]) -> None:
 
 
 def _shown(value: Any) -> str:
-    """Format a value of a result on a line."""
+    """Format a value of a result on one line."""
     if isinstance(value, dict):
         return some_of([f"{name} {_shown(of)}" for name, of in value.items()], 4) or "none"
     if isinstance(value, list):

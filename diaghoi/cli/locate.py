@@ -62,7 +62,7 @@ class LocatedFile(NamedTuple):
     path : pathlib.Path
         The file.
     notes : list of str
-        The file used, and the reason, for results.
+        The file that is used and the reason, to be recorded in results.
     """
 
     path: Path
@@ -70,11 +70,11 @@ class LocatedFile(NamedTuple):
 
 
 def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> LocatedFile:
-    """Find the annotation file of a data set, unless the user names it or its folder.
+    """Find the annotation file of a data set, or use the file or folder that the user names.
 
-    The description of a data set names the file. The file of a known data set is searched for in
-    ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders, in this
-    order.
+    If a description defines the data set, the description names the file. The file of a known data
+    set is searched for in ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the
+    usual folders, in this order.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
 def image_labels(
     given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels that the user names, or suitable ones that are found.
+    """Read the image labels that the user names, or else suitable labels that are found.
 
     The search is as for annotations. If they do not label all images, Known Object falls back to
     the boxes, with a note.
@@ -134,7 +134,7 @@ def image_labels(
     Raises
     ------
     InputError
-        If the file has other content, which the message names.
+        If the file has other content; the message names it.
     """
     if given is not None:
         return _read_labels(given), []
@@ -157,7 +157,7 @@ def image_labels(
 
 
 def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
-    """Return a file, the place where it was found, and the user's places without one."""
+    """Return a file, the place where it was found, and the user's places that lack such a file."""
     looked: list[str] = []
     for place, value, paths in _places(dataset, key):
         path = next((path for path in paths if path.is_file()), None)

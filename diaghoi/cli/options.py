@@ -1,4 +1,4 @@
-"""Declare options as dataclass fields, including options shared by several commands.
+"""Declare options as dataclass fields, among them those that several commands share.
 
 A command takes one dataclass, an :func:`options_class`, whose fields are the options in help order.
 A field is declared by :func:`option` or :func:`argument`, or has the type of a shared option below.
@@ -31,7 +31,7 @@ from diaghoi.data.memory import (
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, check_label, close_matches, number_of, short
 
-# Beyond these limits, a command would run for days, or a number would not fit into an array.
+# Beyond these limits, a command would run for days, or a value would not fit into an array.
 MOST_RESAMPLES = 1_000_000
 MOST_IMAGES = 1_000_000
 MOST_ROWS = 1_000_000_000
@@ -81,7 +81,7 @@ def option(
     rare : bool
         Whether only ``--help-all`` lists the option.
     among : collection of str
-        All possible values, if there are only a few.
+        All allowed values, if there are only a few.
     **more
         Arguments for Typer: ``help``, ``metavar``, bounds ``min`` and ``max`` of a number, a
         ``callback`` that checks the value, ``is_eager`` for an option processed before all others.
@@ -99,7 +99,7 @@ def argument(*, help: str, metavar: str | None = None, default: Any = MISSING) -
 
 
 def without(block: Callable[..., Any], *names: str) -> Any:
-    """Declare all options of another dataclass, except some that keep their defaults."""
+    """Declare the options of another dataclass, except for some that keep their defaults."""
     return field(default_factory=block, metadata={"without": names})
 
 
@@ -137,7 +137,7 @@ class Key(NamedTuple):
     read : callable
         Parses the value, or raises :class:`ValueError` with the accepted values.
     alone : object
-        Value of a key given without one; None if the key needs a value.
+        Value of the key if it is given without a value; None if the key requires one.
     metavar : str
         Placeholder for the value in the list of keys; empty for a key without a value.
     several : bool
@@ -205,7 +205,7 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
 
 
 def list_of_keys(keys: Mapping[str, Key]) -> str:
-    """List the keys of an option, one per line."""
+    """List the keys of the option, one per line."""
     heads = {}
     for name, key in keys.items():
         value = f"={key.metavar}" if key.metavar else ""
@@ -305,7 +305,7 @@ def _at_least_two(resamples: int) -> int:
 
 
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
-    """Return the fields of a dataclass with types, those of the base class last."""
+    """Return the fields of a dataclass and their types, with those of the base class last."""
     kinds = get_type_hints(block, include_extras=True)
     declared = {each.name: each for each in fields(block) if each.name not in left_out}
     own = [name for name in inspect.get_annotations(block) if name in declared]
@@ -493,7 +493,7 @@ class EngineOptions:
 
     @property
     def asked(self) -> bool:
-        """Whether the user set any of these options."""
+        """Whether the user has set any of these options."""
         return any(value is not None for value in vars(self).values())
 
     def __post_init__(self) -> None:
@@ -538,7 +538,7 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
     Raises
     ------
     InputError
-        If the number of values differs from that of models.
+        If the number of values differs from the number of models.
     """
     if value is None:
         return [""] * number

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diaghoi.report.html import Page
 
 SHOWN = 40
-"""Number of predictions per image drawn by a server: twice as many as in a page file."""
+"""Number of predictions per image that a served page draws: twice as many as a page file."""
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 STDOUT = "-"
 FIGURES = (".pdf", ".svg", ".png")
@@ -59,7 +59,7 @@ class OutputOptions:
     quiet: options.Quiet = False
 
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
-        """Name all files, with the suffixes that determine their content; ``-`` is stdout.
+        """Return all files with the suffixes that determine their content; ``-`` stands for stdout.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class OutputOptions:
         return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
 
     def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
-        """Refuse, before any work, files that cannot be written or read.
+        """Reject files that cannot be written or read before any work starts.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class OutputOptions:
         notes: Iterable[str] = (),
         files: Iterable[Path] = (),
     ) -> None:
-        """Print a result, or a requested text of it, on stdout, and notes on stderr.
+        """Print a result, or the text requested in its place, on stdout, and notes on stderr.
 
         Parameters
         ----------
@@ -237,11 +237,11 @@ class PageOptions:
 
     @property
     def pictures(self) -> Pictures | None:
-        """The folder of pictures, if any."""
+        """The folder with the pictures, if the user names one."""
         return None if self.images is None else Pictures(self.images)
 
     def check(self, written: bool) -> None:
-        """Check the inputs of a page before any work.
+        """Check the inputs of a page before any work starts.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ def _kind(path: Path, kinds: Iterable[str]) -> str:
 
 
 def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[Path, str]]:
-    """Name the files for a folder; without jinja2 there is no page."""
+    """Name the files that a folder gets; without jinja2, there is no page."""
     for kind in kinds:
         if kind == ".html":
             try:
@@ -322,7 +322,7 @@ def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[
 
 
 def check_page() -> None:
-    """Refuse to write a page if jinja2 is missing."""
+    """Raise an error for a page if jinja2 is missing."""
     from diaghoi.report.pages import check_installed
 
     check_installed()
@@ -336,14 +336,14 @@ def write_text(path: Path, text: str) -> None:
 
 
 def plain_text(show: Callable[[Any], object]) -> str:
-    """Print to a console of 80 columns without colours, and return the text."""
+    """Print to an uncoloured console of 80 columns, and return the text."""
     from diaghoi.report.terminal import captured
 
     return captured(show, 80)
 
 
 def print_number(notes: Sequence[str]) -> None:
-    """Print the number of notes on stderr."""
+    """Print on stderr how many notes there are."""
     if notes:
         typer.echo(f"{number_of('note', len(notes))}: --detail", err=True)
 
@@ -380,7 +380,7 @@ def draw(
     column: str = "double",
     name: str = "delta_map",
 ) -> list[str]:
-    """Draw a figure of results as ``diaghoi figures`` does; return notes."""
+    """Draw a figure of results as ``diaghoi figures`` does, and return notes."""
     from diaghoi import plots
 
     figure = partial(plots.figure_of, plots.FIGURES[name], results, width_of(column))
@@ -388,7 +388,7 @@ def draw(
 
 
 def save_figure(figure: Callable[[], Any], path: Path, caption: str, name: str = "") -> list[str]:
-    """Draw and write a figure; return notes, which name it if it cannot be drawn."""
+    """Draw and write a figure; return notes, which name the figure if it cannot be drawn."""
     from diaghoi import plots
 
     def drawn() -> list[str]:
@@ -402,7 +402,7 @@ def save_figure(figure: Callable[[], Any], path: Path, caption: str, name: str =
 
 
 def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
-    """Draw, and return the notes, including one on characters that the font lacks."""
+    """Draw a figure and return the notes, including one on characters that the font lacks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         notes = draw()
@@ -412,7 +412,7 @@ def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
 
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse files that cannot be written or read: :func:`check_outputs`, :func:`check_readable`.
+    """Reject unusable files; see :func:`check_outputs` and :func:`check_readable`.
 
     Raises
     ------
@@ -425,14 +425,14 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
 
 
 def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse output files that cannot be written, or that are also read.
+    """Reject output files that cannot be written, or that are also inputs.
 
     Temporary files of killed runs are removed.
 
     Parameters
     ----------
     files : iterable of path or None
-        Output files; ``-`` is stdout, and None no file.
+        Output files; ``-`` stands for stdout, and None for no file.
     inputs : iterable of path or None
         Files that are read.
 
@@ -471,7 +471,7 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
 
 
 def check_folder(folder: Path | None) -> None:
-    """Refuse an output folder that cannot be created or written to.
+    """Reject an output folder that cannot be created or written to.
 
     Raises
     ------

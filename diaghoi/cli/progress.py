@@ -27,12 +27,12 @@ class Progress:
         self._logs = False
 
     def start(self, task: str, total: int | None = None) -> None:
-        """Start a task, with the number of steps if known."""
+        """Start a task, with the number of steps if it is known."""
         self.task, self.done, self.total = task, 0, total
         self._update()
 
     def start_slow(self, task: str, total: int, *, twice: bool = False) -> None:
-        """Start a task that takes long on a whole data set, and announce it in a log file.
+        """Start a task that may take long, and announce it if stderr is a log file.
 
         Parameters
         ----------

@@ -147,7 +147,7 @@ class BuildOptions:
 
     @property
     def answers(self) -> Path:
-        """File of the models' verdicts."""
+        """File that stores the verdicts of the models."""
         return self.store or self.out.with_name(f"{self.out.name}.answers.jsonl")
 
     @property
@@ -156,7 +156,7 @@ class BuildOptions:
         return {"seed": self.seed, "all_people": self.all_people}
 
     def check(self, models: Collection[str], *, asks: bool) -> None:
-        """Refuse unusable paths, except judge files, which are read immediately."""
+        """Reject unusable paths, except for those of judge files, which are read immediately."""
         outputs.check_folder(self.out)
         names = (*FILES, SHEET) if self.out.is_dir() else ()
         written = [*(self.out / name for name in names), self.results.json]

@@ -73,7 +73,7 @@ class ReadingOptions:
         self.words()
 
     def words(self, *left_out: str) -> dict[str, Any]:
-        """Return the keyword arguments of the readers, except refused ones.
+        """Return the keyword arguments for the readers, except those that the command refuses.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class ReadingOptions:
         return {name: value for name, value in words.items() if name not in left_out}
 
     def of_study(self, **more: Any) -> dict[str, Any]:
-        """Return the values that override a study, and other values that are not None."""
+        """Return the values that override those of a study."""
         words = self.words()
         given = more | {name: words.pop(name) for name in ("dataset", "instances", "ids")}
         reading = {name: value for name, value in words.items() if value is not None}
@@ -154,7 +154,7 @@ class ProtocolOptions:
         return notes
 
     def top(self, vocabulary: Vocabulary) -> int | None:
-        """Return the number of triplets per image that count, if the user changes it."""
+        """Return how many triplets per image count, if the user changes this number."""
         if self.protocol is None:
             return None
         usual = vocabulary.protocol
@@ -162,7 +162,7 @@ class ProtocolOptions:
         return None if chosen.top == spelt(chosen.name, usual).top else chosen.top
 
     def check(self, vocabulary: Vocabulary | None) -> None:
-        """Refuse choices that suit no data set, or not the named one, before reading files."""
+        """Reject choices that do not suit the named or any data set, before files are read."""
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:
@@ -181,7 +181,7 @@ class Inputs(NamedTuple):
     files : list of pathlib.Path
         Files of annotations, predictions and pairs.
     notes : list of str
-        Location of the annotations, and warnings about implausible input.
+        Where the annotations were found, and warnings about implausible input.
     coverage : dict or None
         Values for the result with ``--only-predicted-images``: ``annotated_images`` and
         ``predicted_images`` of the files, ``shared_images``, and ``only_predicted_images``, True.
@@ -204,7 +204,7 @@ class Inputs(NamedTuple):
         return self.annotations.vocabulary
 
     def only(self, names: StrArray) -> Inputs:
-        """Keep the images that all files have; a note names the omissions.
+        """Keep only the images that are in all files; a note says how many are left out.
 
         Parameters
         ----------
@@ -245,9 +245,9 @@ class Inputs(NamedTuple):
 
 @options_class
 class DetectorOptions:
-    """A detector's files other than predictions, with options for reading and evaluating all.
+    """Files of a detector other than its predictions, and options for reading and evaluating all.
 
-    By default, annotations come from the prediction file or a search.
+    By default, the annotations are those in the prediction file, or are searched for.
     """
 
     annotations: options.Annotations = None
@@ -332,12 +332,12 @@ class DetectorOptions:
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:
-    """Refuse a choice that suits no data set, before the files show the data set.
+    """Reject a choice that suits no data set, before the files show which data set it is.
 
     Parameters
     ----------
     choice : callable
-        Function of a data set that raises :class:`InputError` if the choice is unsuitable.
+        Function of a data set that raises :class:`InputError` if the choice does not suit it.
     vocabulary : Vocabulary or None
         The data set, if known.
 
@@ -365,7 +365,7 @@ def check_annotations(
     fitting: bool = True,
     **reading: Any,
 ) -> None:
-    """Refuse annotations that cannot be found before all predictions are read.
+    """Raise an error for annotations that cannot be found, before all predictions are read.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class ReportOptions(outputs.ScreenOptions):
 
     @property
     def stem(self) -> str:
-        """Name of the detector and of files in a folder, from its file or folder."""
+        """Name of the detector, and of its files in a folder: by default that of the input."""
         path = Path(self.predictions)
         return self.label or (path.parent.name if self.is_pattern else path.stem)
 
@@ -79,7 +79,7 @@ class ReportOptions(outputs.ScreenOptions):
         return (*KINDS, *more) if self.several else (".html", *KINDS, *more)
 
     def shards(self) -> list[str]:
-        """List the prediction files; refuse options that need all images' boxes at once."""
+        """List the prediction files; reject options that need the boxes of all images at once."""
         refused = ["--pairs"] * bool(self.detector.pairs) + ["--open"] * self.page.open
         refused += [f"--out {path}" for path in self.out or () if path.suffix.lower() == ".html"]
         for words in (*refused, *self.analyses.of_boxes):
@@ -214,7 +214,7 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
     notes = [*found.warnings, *located.notes]
     read = Inputs(annotations, predictions, [located.path], notes)
     if detector.only_predicted_images:
-        # Other images were omitted file by file.
+        # Images without predictions were omitted in each file.
         read = read.only(diagnosis.names)
     labels, notes = _labels(choices, read)
     if labels is not None:
@@ -234,7 +234,7 @@ def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, l
 def _texts(
     choices: ReportOptions, result: dict[str, Any], diagnosis: Diagnosis
 ) -> dict[str, outputs.Text]:
-    """Create the text files of a report; paper tables are a comparison with one model."""
+    """Create the text files of a report; LaTeX tables compare only this one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.semantic import print_with_meaning
 

@@ -101,14 +101,14 @@ class RobustnessOptions(TableOptions):
         return "errors" in options.keyed("--also", self.also or (), ALSO)
 
     def check_settings(self) -> None:
-        """Refuse options that cannot work, before reading anything."""
+        """Reject options that cannot work before anything is read."""
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:
                 raise InputError(f"--{name}: applies to figures; add --out FOLDER")
 
     def check_files(self, study: RobustnessStudy) -> None:
-        """Refuse outputs that cannot be written, or would overwrite the study's files."""
+        """Reject outputs that cannot be written, or that would overwrite files of the study."""
         inputs = [self.study, study.annotations, study.instances, study.ids]
         for run in study.runs():  # unreadable files are reported at the end
             paths = map(Path, run.files)
@@ -182,7 +182,7 @@ def robustness(choices: RobustnessOptions) -> None:
 
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
-    """Find the annotations if the study needs them and does not name the file."""
+    """Find the annotations if the study needs them but does not name the file."""
     from diaghoi.comparison.results import read_result
 
     files = (Path(run.file) for run in study.runs())

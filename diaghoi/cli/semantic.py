@@ -101,7 +101,7 @@ class SemanticOptions(outputs.ScreenOptions):
 
     @property
     def analyses(self) -> dict[str, Any]:
-        """Requests beyond the evaluation."""
+        """What is requested beyond the evaluation."""
         return options.keyed("--also", self.also or (), ALSO)
 
     @property
@@ -110,7 +110,7 @@ class SemanticOptions(outputs.ScreenOptions):
         return self.predictions.stem if self.label is None else self.label
 
     def check_errors(self, *, scored: bool, boxed: bool = True) -> None:
-        """Refuse requests about the meaning of errors without scores or boxes.
+        """Reject requests about the meaning of errors if predictions have no scores or boxes.
 
         Raises
         ------
@@ -187,7 +187,7 @@ def semantic(choices: SemanticOptions) -> None:
 def _texts(
     choices: SemanticOptions, result: dict[str, Any], evaluated: SemanticEvaluation
 ) -> dict[str, outputs.Text]:
-    """Create the text files; paper tables are a comparison with one model."""
+    """Create the text files; the LaTeX tables are those of a comparison with one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.examples import examples_text
     from diaghoi.report.semantic import print_semantic

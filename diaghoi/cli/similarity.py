@@ -181,7 +181,7 @@ class AgreementOptions(DescribingOptions):
 @similarity.command()
 @with_options
 def agreement(choices: AgreementOptions) -> None:
-    """Measure how well people agree with each other, and metrics or tables with people.
+    """Measure the agreement of people with each other, and of metrics or tables with people.
 
     Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
     correlation of each metric with the mean of the people. A .pdf, .svg or .png file shows
@@ -378,7 +378,7 @@ class BuildOptions:
 
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """Word files of each kind, and files of words compared only with these."""
+        """Files of words of each kind, and files of words that are compared only with those."""
         given = vars(self)
         return {
             kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")
@@ -519,7 +519,7 @@ def _written(choices: BuildOptions, results: Sequence[RatingResult]) -> dict[str
 def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
     incomplete = {
         "unread": "have no valid reply, and no score by that rater; --ask-again asks again",
-        "unanswered": "had no reply; run the same command again to repeat them",
+        "unanswered": "had no reply; run the same command again to retry them",
     }
     notes = []
     for key, what in incomplete.items():

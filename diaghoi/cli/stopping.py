@@ -26,8 +26,8 @@ def run_stoppable(run: Callable[[], Result]) -> Result | signal.Signals:
     """Run a function that SIGINT and SIGTERM interrupt with :class:`Stopped`.
 
     Unfinished files are then removed on exit, which the default action of SIGTERM would not do. A
-    second signal ends the process at once. Any exception of the function after a signal is a
-    consequence of it, and is suppressed.
+    second signal ends the process at once. An exception that the function raises after a signal is
+    a consequence of the signal, and is suppressed.
 
     Returns
     -------

@@ -192,7 +192,7 @@ def test_scores_of_some_answers_alone_are_no_scores(run: Run, model: Namer, trut
     model.says = says
     done = run(*words(model, "--concurrent", 1))
     assert (
-        f"1 images had no reply; run the same command again to repeat them: {NAMES[1]} (the "
+        f"1 images had no reply; run the same command again to retry them: {NAMES[1]} (the "
         f"reply comes" in (done.err)
     )
     assert len(lines()) == 3
@@ -216,7 +216,7 @@ def test_an_interrupted_run_resumes(run: Run, model: Namer, truth: Path) -> None
 def test_nothing_is_asked_without_yes(run: Run, model: Namer, truth: Path) -> None:
     done = run(*[each for each in words(model, "--price", "2,8") if each != "--yes"])
     assert (done.code, done.out, model.asked) == (0, "", {})
-    assert "by the price given" in done.err
+    assert "at the given price" in done.err
     assert not Path("a.jsonl").exists()
 
 

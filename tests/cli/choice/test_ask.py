@@ -164,7 +164,7 @@ def test_nothing_is_asked_without_yes(run: Run, model: Vision) -> None:
     done = run(*command)
     assert (done.code, done.out, model.asked) == (0, "", {})
     assert "m: 12 questions to ask in 12 requests, about " in done.err
-    assert "by the price given" in done.err
+    assert "at the given price" in done.err
     assert done.err.endswith("Nothing has been asked yet; add --yes to start.\n")
     assert not Path("a.jsonl").exists()
 
@@ -209,7 +209,7 @@ def test_a_question_without_a_reply_does_not_end_the_run(run: Run, model: Vision
     done = run(*words(model, "--tries", 2, "--json", "j.json"))
     assert done.code == 0
     assert (
-        f"1 images had no reply; run the same command again to repeat them: {NAMES[0]} (HTTP 500"
+        f"1 images had no reply; run the same command again to retry them: {NAMES[0]} (HTTP 500"
         in done.err
     )
     (told,) = json.loads(Path("j.json").read_text())["unanswered"]

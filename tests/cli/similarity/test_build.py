@@ -132,7 +132,7 @@ def test_nothing_is_asked_without_yes(run, verbs: Path) -> None:
                    "--out", "t.csv", "--price", "2,8")  # fmt: skip
     assert (done.code, done.out, model.asked) == (0, "", {})
     assert "m: 28 pairs to rate in 28 requests, about " in done.err
-    assert "by the price given" in done.err
+    assert "at the given price" in done.err
     assert done.err.endswith("Nothing has been asked yet; add --yes to start.\n")
     assert not Path("t.csv").exists()
 
