@@ -1,8 +1,8 @@
 """Store answers of language models in a file of JSON lines as they arrive.
 
-A stored line is on disk, so a run that is killed at any moment loses no paid answer. Only the last
-line can be incomplete; it is removed before the next line is written. The file is also the result:
-people read, search and merge such files, and runs resume from them.
+A stored line is on disk at once, so a run that is killed at any moment loses no answer that was
+paid for. Only the last line can be incomplete; it is removed before the next line is written. The
+file is also the result: people read, search and merge such files, and runs resume from them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class AnswerFile:
             self._file = -1
 
     def repair(self) -> None:
-        """Remove an incomplete last line, or add a missing line break to a complete one.
+        """Remove an incomplete last line, or add the line break that a complete last line lacks.
 
         Opening a file does not change it, because a run may stop after its estimate.
 
@@ -103,7 +103,8 @@ class AnswerFile:
         with self._lock:
             if self._file < 0:
                 self._open()
-                # Another run created the file after this one started; its lines were not read.
+                # Another run created the file after this run had started, so its lines were not
+                # read.
                 if os.fstat(self._file).st_size:
                     self.close()
                     raise InputError(f"{self.path}: another run wrote to it; run the command again")
@@ -113,9 +114,9 @@ class AnswerFile:
             self.kept += len(lines)
 
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
-        """Refuse lines with other settings than this run has recorded, with an ``InputError``.
+        """Raise an ``InputError`` for lines whose settings differ from those of this run.
 
-        The mapping has the settings that must agree, with the option of each; empty for none.
+        The mapping has the settings that must agree and the option that sets each; it may be empty.
         """
         for number, line in enumerate(self.lines, 1):
             where = f"{self.path}: line {number}"
@@ -146,7 +147,7 @@ class AnswerFile:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 self.close()
-                raise self._refusal("another run writes to it; wait for its end, or") from None
+                raise self._refusal("another run is writing to it; wait until it ends, or") from None
             except OSError:
                 pass  # a file system without locks
 
@@ -223,7 +224,7 @@ class AnswerStore(AnswerFile):
     def keep_scores(
         self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]
     ) -> None:
-        """Store answers of a model; raises the errors of :meth:`keep`.
+        """Store the answers of a model; raises the errors of :meth:`keep`.
 
         Parameters
         ----------
@@ -270,18 +271,19 @@ def ask_until_read(
     read: Callable[[str, int], Sequence[int | None]],
     asks: int,
 ) -> None:
-    """Ask several questions in one message until all replies are readable; store each score.
+    """Ask several questions in one message until all replies can be read; store each score.
 
     Parameters
     ----------
     client, store : Client, AnswerStore
-        The model, and the store of its scores; Replies that stay unreadable are stored as None.
+        The model, and the store of its scores. Replies that never become readable are stored as
+        None.
     questions : mapping
         Questions by key in the store.
     names, word, read : callable
-        Functions that return the kind and both names of a question for the store; the messages
-        about questions, which state whether earlier replies were unreadable; and the scores in a
-        reply to a number of questions.
+        Functions that return, in this order: the kind and both names of a question, for the store;
+        the messages that ask questions, which say whether earlier replies were unreadable; and the
+        scores in a reply to the given number of questions.
     asks : int
         Maximum number of messages.
     """
@@ -309,7 +311,8 @@ def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str
     Returns
     -------
     list of str or None
-        The answers to 1, 2 and so on in lower case; None if there is none, or if two differ.
+        The answers to 1, 2 and so on in lower case; None for a number without an answer, or with
+        two different ones.
     """
     answers: dict[int, set[str]] = {}
     for line in strip_reasoning(reply).strip().splitlines():

@@ -35,7 +35,7 @@ KEY = "DIAGHOI_API_KEY"
 Message = Mapping[str, Any]
 
 LETTERS_PER_TOKEN = 4.0
-"""Usual rule of thumb for English."""
+"""Characters per token, by the usual rule of thumb for English."""
 PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 """Statuses with which servers refuse a picture for its content, size or type."""
 
@@ -108,7 +108,7 @@ class Endpoint:
 
 
 class Reply(NamedTuple):
-    """Reply of a model, or the reason for its refusal.
+    """The reply of a model.
 
     The tokens with log probabilities; empty if the server does not return them.
     """
@@ -118,11 +118,11 @@ class Reply(NamedTuple):
 
 
 class NoReply(Exception):  # noqa: N818 - it is an outcome of one question, not of the program
-    """No reply after all attempts; the message gives the reason."""
+    """No attempt brought a reply; the message gives the reason."""
 
 
 class Refused(NoReply):
-    """A refused question, although the server may accept others."""
+    """The server refused a question, although it may accept others."""
 
 
 @dataclass(kw_only=True)
@@ -134,17 +134,18 @@ class Client:
     endpoint : Endpoint
         The model.
     tries, timeout, pause : int, float, float
-        Number of attempts per request, seconds that each may take from connecting to the end of the
-        reply, and seconds before the second attempt, doubled before each further one.
+        Number of attempts per request, seconds that an attempt may take from connecting to the end
+        of the reply, and seconds to wait before the second attempt; this wait doubles before each
+        further attempt.
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
-        Set this event to end pauses: pending questions then fail.
+        Event that ends all pauses when it is set; pending questions then fail.
     single : frozenset of int
-        Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED`.
+        Statuses with which a server refuses only one question, such as :data:`PICTURE_REFUSED`.
     leaving : callable
-        Called with the number of pending requests when a run stops early, before waiting for them:
-        their answers are also stored.
+        Called with the number of pending requests when a run stops early. The run then waits for
+        these requests, and stores their answers, too.
 
     Raises
     ------
@@ -175,14 +176,14 @@ class Client:
         self._send = connect(self.endpoint.base_url, lambda: self.endpoint.key, self.timeout)
 
     def ask(self, messages: Sequence[Message]) -> str:
-        """Return the text of the reply to a question, which may be a refusal by the model.
+        """Return the text of the reply to a question; the model itself may decline to answer in it.
 
         Parameters and errors are those of :meth:`reply`.
         """
         return self.reply(messages).text
 
     def reply(self, messages: Sequence[Message], *, probabilities: bool = False) -> Reply:
-        """Ask and return the reply, with tokens if the server returns their probabilities.
+        """Ask a question and return the reply, with tokens if the server returns probabilities.
 
         Parameters
         ----------
@@ -237,7 +238,7 @@ class Client:
         raise NoReply(self._without_key(problem))
 
     def _temporary(self, response: httpx2.Response) -> str:
-        """Describe a temporary failure; raise any other failure, of this question or of all."""
+        """Describe a temporary failure; raise an error if the failure is permanent."""
         status = response.status_code
         # The key is removed before truncation, which might leave part of it.
         said = self._without_key(" ".join(response.content.decode("utf-8", "replace").split()))
@@ -296,7 +297,7 @@ def _pause_asked(headers: Mapping[str, str]) -> float | None:
 
 
 class Outcome(NamedTuple):
-    """Result of the question with a tag, or the reason for a missing result."""
+    """The tag of a question, with its result or with the reason why there is none."""
 
     tag: Any
     value: Any = None
@@ -317,11 +318,13 @@ def ask_all(
     Parameters
     ----------
     work : callable
-        Asks the question of a tag through the client, and stores the answer; runs in threads.
+        Asks the question with the given tag through the client, and stores the answer; runs in
+        threads.
     tags : iterable
-        One message per question, read ahead by the number of workers.
+        One tag per question. Tags are drawn as needed, so at most as many as there are workers are
+        pending.
     client : Client
-        Client to stop when the caller stops, or an error ends the run.
+        Client that is stopped when the caller stops or an error ends the run.
     give_up : int
         Number of consecutive questions without a reply that end the run with an ``InputError``;
         refusals count only until the first answer.
@@ -343,7 +346,8 @@ def ask_all(
                     tag = under_way.pop(done)
                     try:
                         yield Outcome(tag=tag, value=done.result())
-                        # After an answer, a refusal concerns one question, not the model.
+                        # Once the model has answered, a refusal concerns one question, not the
+                        # model.
                         failed, proven = 0, True
                     except NoReply as failure:
                         failed += not (proven and isinstance(failure, Refused))

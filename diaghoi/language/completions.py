@@ -1,7 +1,7 @@
-"""Individual chat completion requests through the ``openai`` package, with additional limits.
+"""Send single chat completion requests through the ``openai`` package, with additional limits.
 
-The package builds and sends requests, and respects proxies in the environment. Additions here:
-replies are limited in size and total time, requests have only the headers that a completion needs,
+The package builds and sends requests, and respects proxies in the environment. Added here: the size
+and the total time of a reply are limited, requests have only the headers that a completion needs,
 and redirects are not followed.
 """
 
@@ -69,8 +69,8 @@ class _HttpClient(httpx2.Client):
     """A client whose timeout applies to a whole request.
 
     The package's timeout applies to each read, so a server that sends an occasional byte, or one
-    ``100 Continue`` after another, could take forever. Here the connection is shut down when time
-    is up, whatever is being read or written.
+    ``100 Continue`` after another, could take forever. Here the connection is shut down when the
+    time is up, even in the middle of reading or writing.
     """
 
     def __init__(self, key: Callable[[], str], timeout: float) -> None:
@@ -99,7 +99,7 @@ class _HttpClient(httpx2.Client):
 
         def watch(event: str, info: Mapping[str, Any]) -> None:
             if event == "connection.connect_tcp.complete":
-                # A duplicate, because TLS takes over the original socket.
+                # A duplicate is kept, because TLS takes over the original socket.
                 connections.append(info["return_value"].get_extra_info("socket").dup())
                 if late.is_set():
                     end()
@@ -117,7 +117,8 @@ class _HttpClient(httpx2.Client):
         try:
             with closing(super().send(request, **{**choices, "stream": True})) as reply:
                 content = bytearray()
-                # Raw, so a reply that is compressed anyway is not unpacked and counts as damaged.
+                # Raw bytes are read, so that a reply that is compressed nevertheless is not
+                # unpacked and counts as damaged.
                 for part in reply.iter_raw():
                     content += part
                     if len(content) > _LONGEST_REPLY:

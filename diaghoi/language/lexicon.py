@@ -82,7 +82,7 @@ class Lexicon:
 
     @cached_property
     def kinds(self) -> Counter[int]:
-        """Number of synsets directly below each."""
+        """Number of synsets directly below each synset."""
         return Counter(above for hypernyms in self.hypernyms for above in hypernyms)
 
     @cached_property
@@ -103,7 +103,7 @@ class Lexicon:
         return tuple(number for _, number in sorted(self._senses[pos].get(lemma, {}).items()))
 
     def find(self, name: str) -> int | None:
-        """Find the number of the synset of a name like ``sit.v.01``; None if there is none."""
+        """Find the number of the synset with a name like ``sit.v.01``; None if it is unknown."""
         parts = _NAME.fullmatch(name.lower())
         if parts is None:
             return None
@@ -111,7 +111,7 @@ class Lexicon:
         return self._senses[pos].get(lemma, {}).get(int(sense))
 
     def number(self, name: str) -> int:
-        """Return the number of the synset of a name.
+        """Return the number of the synset with the given name.
 
         Raises
         ------

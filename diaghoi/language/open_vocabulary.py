@@ -1,7 +1,7 @@
 """Extend the vocabulary of a data set with free words of a detector or language model.
 
-Words of the data set keep their numbers, so that exact matching works as usual; other words get the
-following numbers and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines their
+Words of the data set keep their numbers, so that exact matching works as usual; other words are
+numbered after them and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines their
 similarity.
 """
 
@@ -71,7 +71,7 @@ class NumberedWords:
 def verb_names(vocabulary: Vocabulary) -> list[str | None]:
     """Return verb names as in CrossHOI-Bench, None for verbs without a name there.
 
-    On V-COCO, the latter are the roles without an object.
+    On V-COCO, verbs without a name there are the roles without an object.
     """
     if vocabulary.name != "v-coco":
         return [verb.replace(" ", "_") for verb in vocabulary.verbs]
@@ -86,7 +86,7 @@ def verb_names(vocabulary: Vocabulary) -> list[str | None]:
 def number_words(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
 ) -> NumberedWords:
-    """Assign numbers to free words: the data set's words keep theirs, other words follow.
+    """Assign numbers to free words: those of the data set keep their numbers, others follow.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _numbered(
 ) -> tuple[IntArray, tuple[str, ...], tuple[WordForms, ...]]:
     """Assign numbers to texts by their possible names; earlier names take precedence.
 
-    Return the numbers, the names of new words, and the forms of old and new words.
+    Return the numbers, the names of the new words, and the forms of all words, old and new.
     """
     forms = [read(name) for name in names]
     place: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Reduce free text to base forms: verbs with particles, objects of several words, phrases.
+"""Reduce free text to base forms: verbs with particles, multi-word objects, phrases.
 
 This is the matching procedure of SHOE (paper 000, section 4): verbs are lemmatised, multi-word
 objects are split, and each word is looked up separately. Beyond the paper, combinations that are
@@ -91,7 +91,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
     lexicon : Lexicon
         Lexicon that determines the base forms.
     known : collection of str
-        First words of a data set's verbs, which may be missing from the lexicon.
+        First words of the verbs of a data set; the lexicon may lack them.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
-    """Find the base forms of a verb, those of the data set first."""
+    """Find the base forms of a verb, with those that the data set uses first."""
     word = _IRREGULAR.get(word, word)
     regular = (word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end))
     own = [form for form in (word, *regular) if form in known]
@@ -158,7 +158,7 @@ class KnownNames:
     Parameters
     ----------
     heads : frozenset of str
-        First words of its verbs: base forms that a lexicon may lack.
+        First words of its verbs, because a lexicon may lack these base forms.
     verbs, objects : tuple of tuple of str
         Its multi-word verbs and objects, longest first.
     no_interaction : str
@@ -235,7 +235,7 @@ def read_phrase(
 
 
 def _not_interacting(words: list[str]) -> list[str]:
-    """Find the object in "no interaction with the horse"; nothing for another sentence."""
+    """Find the object in "no interaction with the horse"; return nothing for any other sentence."""
     for at, word in enumerate(words):
         if word.startswith("interact") and NEGATIONS & set(words[:at]):
             passed = PARTICLES | DETERMINERS | {"and", "between"}
@@ -261,7 +261,7 @@ def _joined(words: list[str], lexicon: Lexicon, names: Sequence[tuple[str, ...]]
 
 
 def _verb_place(words: list[str], lexicon: Lexicon, known: KnownNames) -> int | None:
-    """Find the index of the most likely verb in a clause, on ties the first."""
+    """Find the index of the most likely verb in a clause; the first one wins ties."""
     best, place = (0, False), None
     for at, word in enumerate(words):
         if word in _NO_VERBS or "_" in word:
@@ -338,7 +338,7 @@ def plain(word: str) -> str:
 
 
 def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return the words by which a data set's verbs are compared; in V-COCO only the action."""
+    """Return the words that stand for a data set's verbs; for V-COCO, only the action."""
     if vocabulary.agents is None:
         return vocabulary.verbs
     return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)

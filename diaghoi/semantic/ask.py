@@ -158,7 +158,7 @@ class PairAsker(FileAsker):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Settings written with each answer."""
+        """The settings that are written with each answer."""
         return {"model": self.model, "prompt": VERSION, "coordinates": self.unit}
 
     @cached_property
@@ -166,7 +166,7 @@ class PairAsker(FileAsker):
         return frozenset(self.pairs)
 
     def question_of(self, line: Mapping[str, Any]) -> Pair | None:
-        """Return the pair of a line; None if it is not among the questions."""
+        """Return the pair that a line answers; None if it is not among the questions."""
         try:
             human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -184,7 +184,7 @@ class PairAsker(FileAsker):
 
     @property
     def scores(self) -> str | None:
-        """Type of the answers' scores: token probabilities or none; None before the first.
+        """Whether the answers have token probabilities as scores; None before the first answer.
 
         The first answer decides: either all lines of a file have scores, or none has.
         """
@@ -192,7 +192,7 @@ class PairAsker(FileAsker):
         return str(lines[0].get("scores")) if lines else None
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return the pairs without an interaction, the text for the status line, and notes."""
+        """Return the pairs without a named interaction, the text for the status line, and notes."""
         without = sum(line.get("text") is None for line in self.answers.lines)
         unscored = (
             f"{self.model} gives no token probabilities, so the answers have no scores: 'diaghoi "

@@ -1,9 +1,10 @@
-"""Find confusions of annotated verbs or objects with other words, and their costs.
+"""Find which annotated verbs or objects are confused with other words, and what that costs.
 
-A confusion is a word predicted where another word is annotated: at both boxes of the prediction or,
-without an object box (V-COCO), for the annotated person. If several words are annotated, the word
-to which the prediction is assigned counts, or else the first one in the annotations, whose order
-therefore matters. Similarity tables play no part, so a confusion costs the same everywhere.
+A confusion is a word that is predicted where another word is annotated: at both boxes of the
+prediction or, without an object box (V-COCO), for the annotated person. If several words are
+annotated there, the word to which the prediction is assigned counts, or else the first word in the
+annotations; so the order of the annotations matters. Similarity tables play no part, so a confusion
+costs the same everywhere.
 
 On V-COCO, verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published
 rule, a wrong verb on the person's own object is an association, and wrong actions have no object
@@ -12,8 +13,8 @@ box.
 The annotated word may still be found: a detector that scores every verb of a pair often predicts it
 too. Words without a true positive are therefore counted separately.
 
-The assigned triplet does not suffice: a prediction may be assigned to an action of its person with
-another object.
+The assigned triplet alone does not settle this, because a prediction may be assigned to an action
+that its person performs with another object.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ def _costs(
     annotated: IntArray,
     not_found: BoolArray,
 ) -> list[Confusion]:
-    """Compute the costs of confusions, given the confusion of each row of the ledger."""
+    """Compute the cost of each confusion, given which confusion each row of the ledger has."""
     ledger = oracle.diagnosis.ledger
     if not len(rows):
         return []
@@ -201,7 +202,7 @@ FULL = "full"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PartialOracle:
-    """Oracle of one error that repairs a subset of its predictions.
+    """An oracle for one error that repairs only some of the predictions with this error.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ class PartialOracle:
         return np.asarray(self.ledger.row_label == LABELS.index(self.error))
 
     def delta(self, rows: BoolArray) -> float | None:
-        """Compute the change in mAP when some rows are repaired; None if mAP is undefined.
+        """Compute the change in mAP when the given rows are repaired; None if mAP is undefined.
 
         Only classes that the repair affects are ranked again.
         """
@@ -245,8 +246,8 @@ class PartialOracle:
         # Rows are sorted by class.
         inside = np.repeat(affected, np.diff(ledger.bounds))
         part = ledger.rows(inside)
-        # The oracle selects by label, so rows that are not repaired get another one. Its value does
-        # not matter, because no other oracle runs.
+        # The oracle selects rows by label, so rows that must not be repaired get another label. Its
+        # value does not matter, because no other oracle runs.
         kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
         part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
         repaired = (LOCALISED if self.by_pair else ORACLES)[self.error](part)

@@ -1,7 +1,7 @@
-"""Measure how close in meaning wrong predictions are to the annotations, and their cost.
+"""Measure how close in meaning wrong predictions are to the annotations, and what they cost.
 
 This analysis is not in any of the papers. Each action error and each object error gets the
-similarity of the prediction to the annotation at the same location.
+similarity between the prediction and the annotation at the same location.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class SemanticDiagnosis:
     errors: dict[str, ComparedErrors]
 
     def rows_of(self, error: str, mask: BoolArray) -> BoolArray:
-        """Return a mask, (R,), of the ledger rows of some predictions with an error."""
+        """Return a mask, (R,), of the ledger rows of the given predictions, which have an error."""
         rows = np.zeros(len(self.diagnosis.ledger.row_class), dtype=bool)
         rows[self.errors[error].rows[mask]] = True
         return rows
@@ -159,7 +159,7 @@ class SemanticDiagnosis:
                 "predicted": names[each.predicted].replace("_", " "),
                 "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
-                # None if unknown, as for free words with several senses.
+                # None if the definition is unknown, as for free words with several senses.
                 "in_table": listed,
                 "count": each.count,
                 "not_found": each.not_found,
@@ -218,8 +218,8 @@ class SemanticDiagnosis:
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
             "compared_with": found.compared_with,
-            # Similarity of the wrong part at which sigma is reached if the other part is right;
-            # None if only verbs are compared.
+            # Similarity that the wrong part needs to reach sigma if the other part is right; None
+            # if only verbs are compared.
             "least": {
                 name: measure.least(sigma, part) if whole else None
                 for name, sigma in (("near", NEAR), ("plausible", PLAUSIBLE))
@@ -241,7 +241,7 @@ class SemanticDiagnosis:
 
 
 def _table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:
-    """Return name and source of the tables of ``verbs`` and, if compared, ``objects``."""
+    """Return the name and source of each table: ``verbs`` and, if compared, ``objects``."""
     return {
         what: {"name": fitted.similarity.name, "source": fitted.similarity.source}
         for what, fitted in (("verbs", evaluation.verbs), ("objects", evaluation.objects))
@@ -266,9 +266,9 @@ class ComparedErrors:
         :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 if nothing is
         annotated there.
     sigma : (E,) float64 array
-        Similarity of both, NaN if nothing is annotated there.
+        Similarity of the two, NaN if nothing is annotated there.
     compared_with : str
-        Description of the compared annotated triplets, for results.
+        Description, for results, of the annotated triplets with which the errors are compared.
     """
 
     rows: IntArray
@@ -294,7 +294,7 @@ class ComparedErrors:
 def compare_errors(
     evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str
 ) -> ComparedErrors:
-    """Compare the predictions with an error with the annotations at their location.
+    """Compare the predictions that have an error with the annotations at their location.
 
     The candidates are annotated triplets with both boxes found. Among several triplets, the
     assigned one counts, otherwise the most similar one; the first wins ties. If predictions are

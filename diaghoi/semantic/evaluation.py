@@ -33,14 +33,14 @@ from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interac
 
 Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
-"""Facts in results about each free word of predictions."""
+"""What results say about each free word of the predictions."""
 NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
-"""Text of the note on images without predictions, after their number."""
+"""The note on images without predictions; their number precedes it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SemanticEvaluation:
-    """Metrics of a detector with graded credit for meaning.
+    """Metrics of a detector that give graded credit for meaning.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class SemanticEvaluation:
     annotated, predicted : EvaluatedTriplets
         The evaluated triplets.
     joined : Joined
-        Files of each image.
+        The joined images of annotations and predictions.
     score : (T,) float64 array or None
         Ranking scores of the predictions; None in confidence-free mode.
     counted : (T,) bool array or None
@@ -111,7 +111,7 @@ class SemanticEvaluation:
         )
 
     def sigma(self, annotated: IntArray, predicted: IntArray) -> FloatArray:
-        """Compute the similarity of interactions, given by keys, pair by pair."""
+        """Compute the similarity of interactions, which are given by their keys, pair by pair."""
         vocabulary = self.annotated.scenes.vocabulary
         pairs = (of_interactions(vocabulary, keys) for keys in (annotated, predicted))
         return self.tables.sigma(*next(pairs), *next(pairs))
@@ -132,7 +132,7 @@ class SemanticEvaluation:
         """Unmatched predictions that count against annotated interactions, and the latter."""
         keys, nearest = self._classes[0], self.candidates.nearest
         place = np.minimum(np.searchsorted(keys, nearest), len(keys) - 1)
-        # A class of the data set without annotations has no AP that could fall.
+        # A class of the data set without annotations has no AP that false positives could lower.
         close = (keys[place] == nearest) & (self.candidates.nearest_sigma >= self.measure.delta)
         charged = np.flatnonzero(free & close)
         return charged, place[charged]
@@ -153,8 +153,8 @@ class SemanticEvaluation:
             matched, counted = self.matched_counted, self.counted
         of_class, found = self._classes[1], matched.prediction
         extra, against = self._charged(self.free(matched, counted))
-        # Algorithm 1 lists a missed annotated triplet with score 0 and no credit. With scores below
-        # 0, such as logarithms, that would be the first rank instead of the last.
+        # Algorithm 1 lists a missed annotated triplet with score 0 and no credit. If scores are
+        # below 0, such as logarithms, a score of 0 would rank first instead of last.
         missed_score = -np.inf if (self.score < 0).any() else 0.0
         score = np.append(self.score, missed_score)[found]
         # Algorithm 1 lists the annotated triplets of an image and then its unmatched predictions;
@@ -173,10 +173,11 @@ class SemanticEvaluation:
 
     @cached_property
     def class_exact_ap(self) -> FloatArray | None:
-        """(K,) soft AP if no verb or object were similar to another; None without scores.
+        """(K,) soft AP if no verb or object were similar to any other; None without scores.
 
-        The right verb or object alone still earns its share, and false positives count as in soft
-        AP, so the difference from soft AP is due to the tables. The difference from AP is not.
+        A prediction with only the right verb or object still earns its share, and false positives
+        count as in soft AP. The difference from soft AP is therefore due to the tables. The
+        difference between soft AP and AP is not.
         """
         if self.score is None:
             return None
@@ -204,7 +205,7 @@ class SemanticEvaluation:
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """Return a mask, (K,), of the interactions of each split; "full" has all."""
+        """Return a mask, (K,), of the interactions in each split; "full" contains all."""
         everything = np.ones(len(self.positives), dtype=bool)
         # Interactions that are no class of the data set count only in "full".
         masks = split_classes(self.protocol, self.annotated.scenes.vocabulary)
@@ -248,7 +249,8 @@ class SemanticEvaluation:
     def miss_rates(self) -> dict[str, float | None]:
         """Shares of annotated triplets and of predictions without a match.
 
-        They refer to the predictions of mF1; with the suffix ``_all_predictions`` to all.
+        They refer to the predictions that count in mF1 or, with the suffix ``_all_predictions``, to
+        all predictions.
         """
         rates: dict[str, float | None] = {}
         for suffix, matched, counted in (
@@ -263,7 +265,7 @@ class SemanticEvaluation:
 
     @property
     def map_differs(self) -> list[str]:
-        """Return the settings of the standard mAP if those of soft mAP differ."""
+        """Return the settings of the standard mAP if they differ from those of soft mAP."""
         if self.diagnosis is None:
             return []
         found = []
@@ -313,7 +315,7 @@ class SemanticEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """List the implications of tables and files for the numbers, one sentence each."""
+        """List what the tables and files imply for the numbers, one sentence each."""
         notes = [*dict.fromkeys(self.annotated.scenes.notes + self.predicted.scenes.notes)]
         for what, (fitted, words) in self._tables.items():
             if what == "verbs" or self.compares_objects:
@@ -452,7 +454,7 @@ def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _missing(fitted: FittedSimilarity) -> list[str]:
-    """List the words that a table does not cover, each once."""
+    """List the words that a table does not cover, without repetition."""
     return list(dict.fromkeys(fitted.missing))
 
 

@@ -23,8 +23,8 @@ class Example:
     image : str
         Name of the image.
     annotated : str
-        The annotated interaction; for an unmatched prediction, the closest interaction according to
-        the measure, empty if there is none.
+        The annotated interaction; for an unmatched prediction, the interaction that the measure
+        finds closest, empty if there is none.
     predicted : str
         The predicted interaction; empty if the annotated interaction has no match.
     matched : bool
@@ -57,8 +57,8 @@ def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Exa
     evaluation : SemanticEvaluation
         Evaluation of the detector, whose mF1 matches are shown.
     images : int
-        Maximum number of images. Images come first if a prediction of another interaction was
-        matched with high similarity.
+        Maximum number of images. Images in which a prediction of another interaction was matched
+        with high similarity come first.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _example(
     matched: bool,
     unmatched: int | None = None,
 ) -> Example:
-    """Describe an interaction and a prediction; -1 for none."""
+    """Describe an annotated interaction and a prediction; -1 stands for none."""
     found, score = evaluation.predicted, evaluation.score
     vocabulary = found.scenes.vocabulary
     predicted = -1 if row < 0 else int(found.interaction[row])

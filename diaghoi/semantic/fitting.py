@@ -74,7 +74,7 @@ def _has_senses(similarity: Similarity) -> bool:
 def _annotated_senses(
     similarity: Similarity, words: Sequence[str], pos: Pos, lexicon: Lexicon
 ) -> dict[str, str]:
-    """Annotated synset of each word; a word that the table lists literally needs none."""
+    """Annotated synset of each word; a word that the table itself lists needs none."""
     synsets = annotated_synsets(words, pos, lexicon)
     return {word: name for word, name in synsets.items() if plain(word) not in similarity.index_of}
 
@@ -114,17 +114,17 @@ def fit_open(
     senses : mapping, optional
         Synset of each word of the data set; by default the annotated one.
     names : mapping, optional
-        Words that always have one sense of the table.
+        Words that always have the same sense of the table.
 
     Returns
     -------
     FittedSimilarity
         Its table has the indices of the vocabulary and is a :class:`DirectedSimilarity`; its notes
-        name the free words that are similar to nothing. The similarity of a predicted word to an
-        annotated word is that of its closest sense to the annotated sense. Equal words are
-        identical, as are words that share the annotated sense. In a table of words rather than
-        senses, a listed word means only itself, so predictions in the data set's words score the
-        same as predictions by class number.
+        name the free words that are similar to nothing. A predicted word is as similar to an
+        annotated word as its closest sense is to the annotated sense. Equal words are identical, as
+        are words that share the annotated sense. In a table of words rather than senses, a listed
+        word means only itself, so predictions in the data set's words score the same as predictions
+        by class number.
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
@@ -193,7 +193,7 @@ def fit_open(
 def _candidates(
     table: _Table, readings: Sequence[WordForms], size: int, pos: Pos, lexicon: Lexicon
 ) -> tuple[list[list[int]], list[set[int]]]:
-    """Rows of the table and synsets that each word may mean; the first ``size`` are annotated."""
+    """What each word may mean: table rows and synsets; the first ``size`` words are annotated."""
     candidates: list[list[int]] = []
     known: list[set[int]] = []
     for number, reading in enumerate(readings):
@@ -228,7 +228,7 @@ class _Table:
                 self._of_synset.setdefault(number, []).append(row)
 
     def rows(self, names: Sequence[str], synsets: Sequence[int]) -> list[int]:
-        """Return the rows of names, then of synsets."""
+        """Return the table rows of the names, followed by those of the synsets."""
         found = [self.index_of[name] for name in names if name in self.index_of]
         found += [row for number in synsets for row in self._of_synset.get(number, ())]
         return list(dict.fromkeys(found))
@@ -237,7 +237,7 @@ class _Table:
 def _highest(
     similarity: Similarity, annotated: list[list[int]], candidates: list[list[int]]
 ) -> FloatArray:
-    """Find the (A, W) highest similarity of each first annotated row to each word's candidates."""
+    """Find the highest similarity, (A, W), of each annotated row to any candidate of each word."""
     values = np.zeros((len(annotated), len(candidates)))
     covered = [n for n, rows in enumerate(annotated) if rows]
     target = np.array([annotated[n][0] for n in covered], dtype=np.int64)

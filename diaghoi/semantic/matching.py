@@ -35,7 +35,7 @@ CELLS = 2_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SimilarityTables:
-    """Verb and object similarity of a data set, and the way to combine both.
+    """Verb and object similarity for a data set, and how to combine the two.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class SimilarityTables:
     def sigma(
         self, verb: IntArray, object_: IntArray, other_verb: IntArray, other_object: IntArray
     ) -> FloatArray:
-        """Compare interactions pair by pair; only by verb if an object is -1."""
+        """Compare two lists of interactions pair by pair, and only by verb if an object is -1."""
         verbs = self.verbs.at(verb, other_verb)
         compared = (object_ >= 0) & (other_object >= 0)
         if compared.all():
@@ -74,8 +74,8 @@ class MatchCandidates:
     count : (A,) int array
         Number of candidates of each annotated triplet.
     prediction : (K,) int array
-        Candidates of each annotated triplet, most similar first; ties by score and then in stored
-        order.
+        Candidates of each annotated triplet, most similar first; ties are ordered by score, then as
+        stored.
     sigma : (K,) float64 array
         Similarity of each candidate.
     predictions : int
@@ -83,8 +83,9 @@ class MatchCandidates:
     nearest : (T,) int array
         The interaction that a prediction is most similar to, as
         :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`. Depending on the measure,
-        it is annotated in the image, wherever its boxes are (the first on ties, -1 in images
-        without any), or it is any interaction of the data set, the prediction's own before others.
+        this is one of the interactions annotated in the image, wherever their boxes are (the first
+        one wins ties; -1 in images without annotations), or any interaction of the data set (the
+        prediction's own interaction wins ties).
     nearest_sigma : (T,) float64 array
         Similarity to this interaction; -1 if there is none.
     """
@@ -155,7 +156,7 @@ def match_candidates(
     tables : SimilarityTables
         Similarity of interactions.
     protocol : Protocol
-        Whether boxes cover whole pixels.
+        Determines whether boxes cover whole pixels.
     progress : callable, optional
         Called with the number of images done since the last call.
     """

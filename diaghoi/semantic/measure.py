@@ -31,11 +31,11 @@ class Measure:
     weight : float
         Weight w of the verb in [0, 1]; the object's weight is 1 - w.
     combine : {"arithmetic", "geometric", "minimum"}
-        sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, for any w.
+        sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of the two, whatever w is.
     matching : {"boxes", "class"}
-        Condition for candidates of an annotated triplet: both boxes match, or the image is the
-        same. If only the image must match, each class counts once per image, with its highest
-        score.
+        Which predictions are candidates of an annotated triplet: those with both boxes right, or
+        all of the same image. If only the image must match, each class counts once per image, with
+        its highest score.
     theta : float
         Lowest IoU at which both boxes are found.
     delta : float
@@ -45,7 +45,7 @@ class Measure:
         algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. With
         all classes, a prediction is closest to its own class, as in mAP.
     tau : float
-        Lowest rank, or score, at which predictions count in mF1.
+        Lowest rank or score with which a prediction counts in mF1.
     tau_by : {"rank", "score"}
         Quantity with which tau is compared: the rank of a score, from 0 for the lowest score of the
         file to 1 for the highest, or the score itself. The paper says both: "confidence score rank"
@@ -118,9 +118,9 @@ class Measure:
         return f"sigma = {sigma}"
 
     def least(self, sigma: float, part: Literal["verb", "object"]) -> float | None:
-        """Return the similarity of one part that reaches sigma if the other part is right.
+        """Return the similarity that one part needs to reach sigma if the other part is right.
 
-        Below 0 if any similarity exceeds it; None if that part has no weight.
+        The value is below 0 if any similarity is enough, and None if the part has no weight.
         """
         weight = self.weight if part == "verb" else 1 - self.weight
         if self.combine == "minimum":
@@ -154,7 +154,7 @@ class Measure:
 
     @property
     def signature_without_scores(self) -> str:
-        """The parameters that matter for predictions without scores, in one line."""
+        """Format the parameters that matter for predictions without scores in one line."""
         matched = f"IoU >= {self.theta:g}"
         if self.matching == "class":
             matched = "by class alone: each class once per image, without boxes"
@@ -164,7 +164,7 @@ class Measure:
 
     @property
     def _images(self) -> list[str]:
-        """Describe the images that count, if not all."""
+        """Describe which images count, unless all do."""
         if self.subset == "all":
             return []
         return [f"images with a single human-object pair (boxes the same from IoU {SAME_PAIR:g})"]

@@ -23,9 +23,9 @@ def agreement_with_published(
 ) -> dict[str, Any]:
     """Compare tables and two WordNet baselines with the levels of interaction pairs.
 
-    If verb and object both differ, the smaller similarity is compared, because published levels are
-    the smaller of both. Every other pair of a category belongs to the half to which constants are
-    fitted.
+    If verb and object both differ, the smaller similarity is compared, because each published level
+    is the smaller of the two. Every second pair of a category belongs to the half to which the
+    constants were fitted.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def evaluate(
     measure : Measure, optional
         Combination of similarities, and thresholds.
     protocol : str or Protocol, optional
-        Protocol for the classes, the boxes and the standard mAP; by default
+        Protocol that defines the classes, the boxes and the standard mAP; by default
         :func:`default_protocol`.
     scores : bool
         False for confidence-free mode, which counts every prediction and has no soft mAP; also used
@@ -202,7 +202,7 @@ def default_protocol(annotations: Scenes) -> Protocol:
 
 
 def score_ranks(score: FloatArray) -> FloatArray:
-    """Rank scores from 0, the lowest, to 1, the highest.
+    """Rank scores on a scale from 0 for the lowest to 1 for the highest.
 
     Equal scores rank in input order, the earlier one higher. A single score has rank 1.
     """

@@ -32,8 +32,8 @@ def soft_average_precision(
     positives : (K,) int array
         Number of annotated triplets of each class, at least 1.
     integrator : {"area", "trapezoid", "11-point"}
-        As of :class:`diaghoi.semantic.Measure`. The curve for the trapezoids starts at recall 0
-        with the precision of the first row.
+        As for :class:`diaghoi.semantic.Measure`. With trapezoids, the curve starts at recall 0 with
+        the precision of the first row.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def soft_average_precision(
     rank = credited + 1 - bounds[of_class]
     precision = total / rank
     if integrator == "trapezoid":
-        # Since the last row with credit, recall was constant and precision fell.
+        # Between the previous row with credit and this one, recall was constant and precision fell.
         before = np.where(rank > 1, (total - credit) / np.maximum(rank - 1, 1), precision)
         height = (before + precision) / 2
         return np.bincount(of_class, weights=credit * height, minlength=len(positives)) / positives

@@ -55,12 +55,12 @@ class EvaluatedTriplets:
 
 
 def interaction_keys(vocabulary: Vocabulary, verb: IntArray, object_: IntArray) -> IntArray:
-    """Encode verbs and objects, -1 if objects are not compared, as numbers from 0."""
+    """Encode verbs and objects (-1 if objects are not compared) as numbers from 0."""
     return (object_.astype(np.int64) + 1) * len(vocabulary.verbs) + verb
 
 
 def interactions(scenes: Scenes, triplet: IntArray, *, objects: bool) -> IntArray:
-    """Return the keys of some triplets, with or without objects."""
+    """Return the keys of the given triplets, with or without objects."""
     label = scenes.pair_label[scenes.triplet_pair[triplet]]
     label = label if objects else np.full_like(label, -1)
     return interaction_keys(scenes.vocabulary, scenes.triplet_verb[triplet], label)
@@ -84,8 +84,8 @@ def select_triplets(
     """Choose the evaluated triplets of annotations and predictions of the same images.
 
     Classes that the protocol does not count, such as `no_interaction`, are omitted; combinations of
-    verb and object that are no class of the data set stay. On V-COCO, roles with an object box are
-    evaluated.
+    verb and object that are not a class of the data set are kept. On V-COCO, roles with an object
+    box are evaluated.
     """
     # The last entry is for triplets of no class, -1.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), True)
@@ -127,8 +127,8 @@ def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArra
     """List the keys of the interactions of a data set.
 
     The interactions are the counted classes, in order, followed by annotated combinations that are
-    no class. If classes hold for any object, as in V-COCO, and objects are compared, only annotated
-    interactions count.
+    not a class. If classes hold for any object, as in V-COCO, and objects are compared, only
+    annotated interactions count.
     """
     vocabulary = annotated.scenes.vocabulary
     counted = counted_classes(protocol, vocabulary)
@@ -142,7 +142,7 @@ def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArra
 
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:
-    """Return a mask of the predictions with the highest scores per image; all without scores."""
+    """Return a mask of the highest-scored predictions per image; all if there are no scores."""
     if predictions.triplet_score is None:
         return np.ones(len(predictions.triplet_pair), dtype=bool)
     return among_best(predictions.triplet_image, score_order(predictions), top)
@@ -175,7 +175,7 @@ def overlapping(
     theta: float,
     margin: float,
 ) -> tuple[IntArray, IntArray]:
-    """List annotated and predicted triplets of an image whose boxes all reach the IoU theta.
+    """List annotated and predicted triplets of an image that match: both boxes reach IoU theta.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def overlapping(
     annotated, predicted : (K,) int array
         Indices into ``truth_pair`` and ``found_pair``.
     """
-    # Boxes are compared once per pair of pairs: many triplets share a pair.
+    # Boxes are compared once for two pairs, because many triplets share a pair.
     truth_pairs, truth_row = np.unique(truth_pair, return_inverse=True)
     found_pairs, found_row = np.unique(found_pair, return_inverse=True)
     start, count = runs(truth.pair_image[truth_pairs], found.pair_image[found_pairs])
@@ -208,7 +208,7 @@ def overlapping(
             yield owner, position
 
     owner, position = gathered(meeting(), CROWDED)
-    # Convert pairs of pairs to pairs of triplets.
+    # Go from matching pairs to all their triplets.
     by_found = np.argsort(found_row, kind="stable")
     by_truth = np.argsort(truth_row, kind="stable")
     hit, candidate = expand(*runs(found_row[by_found], owner))
@@ -246,7 +246,7 @@ def at_both_boxes(
 def of_the_person(
     truth: Scenes, found: Scenes, triplet: IntArray, protocol: Protocol
 ) -> tuple[IntArray, IntArray]:
-    """List the triplets of the annotated person that a prediction reaches.
+    """List the annotated triplets of the person that a prediction reaches.
 
     Parameters
     ----------

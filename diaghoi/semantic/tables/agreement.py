@@ -1,4 +1,4 @@
-"""Agreement among annotators, and of metrics with them (paper 000, sections 5 and 6.3)."""
+"""Agreement of annotators with each other and with metrics (paper 000, sections 5 and 6.3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
     Parameters
     ----------
     one, other : (I,) float64 array
-        Integers from 0 to ``highest``; items that either did not rate (NaN) do not count.
+        Integers from 0 to ``highest``; items that one of the annotators did not rate (NaN) do not
+        count.
     highest : int
         Highest score of the scale.
 
@@ -84,8 +85,8 @@ def alpha(
     highest : int
         Highest score of the scale.
     level : {"ordinal", "interval"}
-        Distance of two ratings: the ranks between them, or the squared difference as in the paper's
-        formula.
+        Distance between two ratings: the number of ranks between them, or the squared difference,
+        as in the paper's formula.
 
     Returns
     -------
@@ -180,7 +181,7 @@ def spearman(
     for start in range(0, resamples, _BLOCK):
         size = min(_BLOCK, resamples - start)
         shuffled = rng.permuted(np.tile(second, (size, 1)), axis=1)
-        # Because of the tolerance, permutations that change nothing count as extreme despite
+        # Thanks to the tolerance, a permutation that changes nothing counts as extreme despite
         # rounding.
         extreme += int((np.abs(shuffled @ first) >= abs(rho) - 1e-12).sum())
     return Correlation(
@@ -202,7 +203,7 @@ def _standard(ranks: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agreement:
-    """Agreement among annotators, and of metrics with them.
+    """Agreement among annotators, and between metrics and annotators.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ class Agreement:
 
     @cached_property
     def within(self) -> float:
-        """Mean standard deviation of the ratings per item, over items with at least two."""
+        """Standard deviation of an item's ratings, averaged over the items with at least two."""
         ratings = self.people.ratings
         several = (~np.isnan(ratings)).sum(axis=0) > 1
         if not several.any():
@@ -331,7 +332,7 @@ def measure_agreement(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> Agreement:
-    """Measure the agreement of annotators, and of metrics with them.
+    """Measure the agreement among annotators, and between metrics and annotators.
 
     Parameters
     ----------
@@ -447,7 +448,7 @@ def _share(changed: int, ratings: int, confidence: float) -> tuple[float, float,
 
 
 def _mean(values: FloatArray, confidence: float) -> tuple[float, float, float]:
-    """Compute mean and interval of some changes."""
+    """Compute the mean of changes and its interval."""
     from scipy.stats import norm
 
     if not len(values):

@@ -42,7 +42,7 @@ class HumanRatings:
     ratings : (A, I) float64 array
         Integers from 0 to ``highest``; NaN if a person gave no score.
     metrics : dict of str to (I,) float64 array
-        Scores of metrics on the scale of the people.
+        Scores of metrics, converted to the scale of the people.
     highest : int
         Highest score of the scale.
     source : str
@@ -178,12 +178,12 @@ def _item_columns(path: Path) -> tuple[dict[str, list[_Cell]], list[str]]:
 
 
 def _values(cells: Iterable[_Cell]) -> list[float | None]:
-    """Return the numbers in the nonempty cells, None for other text."""
+    """Return the numbers in the nonempty cells, and None for text."""
     return [as_number(cell.text) for cell in cells if cell.text]
 
 
 def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
-    """Check whether most cells are ratings, so that a typo does not hide the column."""
+    """Check whether most cells are ratings; a column with a typo is still one of ratings."""
     values = _values(cells)
     return name.lower() not in ITEMS and 2 * sum(_fits(v, highest) for v in values) > len(values)
 
@@ -225,7 +225,7 @@ class HumanScores:
     Parameters
     ----------
     words : tuple of tuple of str
-        Two words, or verb, object, verb and object, of each of the P pairs.
+        The words of each of the P pairs: two words; or verb, object, verb and object.
     mean : (P,) float64 array
         Mean over the people, in [0, 1].
     source : str

@@ -1,4 +1,4 @@
-"""Similarity tables by language models as raters.
+"""Similarity tables for which language models are the raters.
 
 The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only those
 with something in common according to the first. A sample of the remaining pairs can show how many
@@ -66,7 +66,7 @@ def fingerprint(kind: Kind, pair: Pair) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RatingCost:
-    """Maximum cost of asking a rater beyond the saved answers.
+    """Maximum cost of asking a rater for what the saved answers lack.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def estimate(
     batch: int,
     zeros: ZeroSample,
 ) -> list[RatingCost]:
-    """Estimate the cost of each rater; of later ones as if no pair were filtered out.
+    """Estimate the cost of each rater; for later raters, as if no pair were filtered out.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class RatingResult:
 
     @property
     def zero_check(self) -> list[dict[str, Any]]:
-        """Count the sampled pairs that each other rater rates, and those rated above 0."""
+        """Count the sampled pairs that each later rater rates, and those that it rates above 0."""
         found: list[dict[str, Any]] = []
         for number, rater in enumerate(self.raters[1:] if self.zeros else (), 1):
             rated = [each for scores in self.zeros.values() if (each := scores[number]) is not None]
@@ -379,7 +379,7 @@ Pair = tuple[Term, Term]
 
 
 def messages(kind: Kind, pairs: Sequence[Pair], *, again: bool = False) -> list[dict[str, str]]:
-    """Write the messages that ask about some pairs.
+    """Write the messages that ask about the given pairs.
 
     Parameters
     ----------
@@ -416,7 +416,8 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     Returns
     -------
     list of int or None
-        An integer from 0 to 4 for each pair; None if there is none, or if two differ.
+        An integer from 0 to 4 for each pair; None for a pair without a rating, or with two
+        different ones.
     """
     if pairs == 1:
         text = strip_reasoning(reply).strip()

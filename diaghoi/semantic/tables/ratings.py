@@ -91,7 +91,7 @@ class Ratings:
 
     @property
     def provenance(self) -> str:
-        """Raters and file, for results."""
+        """The raters and the file, as results show them."""
         if self.nameless:
             return self.source
         many = f"mean of {len(self.raters)} raters: " if len(self.raters) > 1 else "rated by "
@@ -311,7 +311,7 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
 
 
 def _scale(raw: _Raw, given: float | None) -> float:
-    """Find the highest score of the scale, and check that all scores are within it."""
+    """Find the highest score of the scale, and check that all scores are on the scale."""
     rated = raw.scores[~np.isnan(raw.scores)]
     highest = float(rated.max(initial=0.0))
     scale = end_of_scale(highest, given)
@@ -331,7 +331,7 @@ def _scale(raw: _Raw, given: float | None) -> float:
 
 
 def end_of_scale(highest: float, given: float | None = None) -> float | None:
-    """Return the end of the scale; None if no known scale includes the highest score.
+    """Return the end of the scale; None if the highest score is beyond all known scales.
 
     Raises
     ------
@@ -363,10 +363,10 @@ def _spread(
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
     """Merge the raters of several tables into one.
 
-    A pair missing from a table is unrated by its raters. Only a table that lists all its words with
-    themselves, such as a square one or one from ``similarity build``, is complete except for pairs
-    rated 0: a missing pair of its words counts as rated 0. Words of a table are always identical to
-    themselves. A column called ``score`` is renamed after its file.
+    A pair missing from a table is unrated by its raters. A table that pairs every word with itself,
+    such as a square table or one from ``similarity build``, is complete except for pairs rated 0:
+    in such a table, a missing pair counts as rated 0. A word of a table is always identical to
+    itself. A column called ``score`` is renamed after its file.
 
     Parameters
     ----------

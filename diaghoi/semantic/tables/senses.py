@@ -50,7 +50,7 @@ V_COCO = {"lay": "lie", "talk_on_phone": "talk_on", "point": "point_at"}
 
 
 class Nearness(NamedTuple):
-    """Share of a sense's ratings that remains after a step away from it.
+    """Factors by which the ratings of a sense shrink with each step away from it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ NEARNESS: dict[Pos, Nearness] = {
 }
 """Fitted to half of the pairs published by the authors of SHOE."""
 BROAD = 50
-"""Two senses are not near each other as kinds of a third with more kinds than this, such as "move".
+"""Being kinds of a sense with more kinds than this, such as "move", does not make senses near.
 """
 # Number of words of a definition that are used, and words to ignore.
 DEFINING = 12
@@ -121,8 +121,8 @@ def sense_table(
     words : sequence of str
         Words of the data set.
     forms : sequence of WordForms
-        Forms of each of these words, followed by the other words of predictions; empty if there are
-        no other words.
+        Forms of each of these words, followed by those of the predictions' other words; empty if
+        there are no other words.
     dataset : str
         Name of the data set.
     given : mapping of str to str, optional
@@ -168,7 +168,7 @@ def sense_table(
     senses |= _closest(pos, meanings, lexicon)
     rated = {lexicon.find(sense): sense for sense in _rated(pos).names}
     for word, sense in senses.items():
-        if sense not in rated.values():  # another name of a rated sense, or of a sense in WordNet
+        if sense not in rated.values():  # another name for a rated sense, or for a sense in WordNet
             synset = lexicon.number(sense)
             senses[word] = rated.get(synset, lexicon.names[synset])
     free = [form for form in forms[len(words) :] if names.keys().isdisjoint(form.names)]
@@ -183,7 +183,7 @@ def _senses_of(forms: Iterable[WordForms], pos: Pos, lexicon: Lexicon) -> list[i
 
 
 def _closest(pos: Pos, meanings: Mapping[str, Sequence[int]], lexicon: Lexicon) -> dict[str, str]:
-    """Choose the sense of each word: a rated one, else one near these, else the most frequent."""
+    """Choose each word's sense: a rated one, else one near a rated one, else the most frequent."""
     rated = [lexicon.find(sense) for sense in _rated(pos).names]
     numbers = sorted({number for few in meanings.values() for number in few})
     near = (_nearness(pos, numbers, rated, lexicon) > 0).sum(axis=1)
@@ -241,7 +241,8 @@ def _extended(
 ) -> Similarity:
     """Add senses to the ratings, each with the discounted ratings of senses near it.
 
-    Candidates are compared only with rated and annotated senses. A sense near none is omitted.
+    The candidates are compared only with rated and annotated senses. A candidate that is near none
+    of these is omitted.
     """
     rated = _rated(pos)
     number = [lexicon.find(sense) for sense in rated.names]
@@ -270,7 +271,7 @@ def _extended(
 def _nearness(
     pos: Pos, senses: Sequence[int | None], targets: Sequence[int | None], lexicon: Lexicon
 ) -> FloatArray:
-    """Return the share, (S, T), of each target's ratings that each sense gets."""
+    """Return which share, (S, T), of the ratings of each target each sense gets."""
     up, down, mentioned, least = NEARNESS[pos]
     below: dict[int, list[tuple[int, float]]] = {}
     named: dict[str, list[int]] = {}

@@ -25,7 +25,7 @@ DENSE = 2_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarity:
-    """Similarity between words, symmetric, 1 between a word and itself.
+    """Similarity between words; it is symmetric, and 1 between a word and itself.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ class FreeWord(NamedTuple):
     word : str
         The word.
     sense : str or None
-        The sense, or word of the table, that is closest to a word of the data set; None if it is
-        similar to none.
+        The sense, or the word of the table, that is closest to a word of the data set; None if the
+        free word is similar to no word of the data set.
     closest : str or None
         That word.
     similarity : float
@@ -182,7 +182,7 @@ class FittedSimilarity:
     table : Similarity or None
         The table itself; None if free words are compared.
     rows : (N,) int array or None
-        Row of each word in it, -1 for none.
+        Row of each word in the table, -1 for none.
     free : tuple of FreeWord
         The free words of predictions.
     """
@@ -235,7 +235,7 @@ def read_similarity(
 def mean_similarity(
     ratings: Ratings, *, raters: Sequence[str] | None = None, name: str | None = None
 ) -> Similarity:
-    """Create a table of the mean over raters; unrated pairs are not similar.
+    """Create a table of the mean over raters; unrated pairs have no similarity.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def mean_similarity(
     mean, size = mean_scores(scores), len(ratings.names)
     similar = (ratings.first != ratings.second) & (mean > 0)
     one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
-    # Pairs that no rater scored count as unlisted.
+    # A pair that no rater scored counts as not listed.
     zero = (mean == 0) & (ratings.first != ratings.second) & ~np.isnan(scores).all(axis=1)
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
@@ -316,8 +316,8 @@ def fit(
     words : sequence of str
         Words in the order of their indices; words may repeat.
     senses : mapping, optional
-        Table name of each word. A word without one has the sense of its lemma, if the table has
-        exactly one.
+        Table name of each word. A word without a name there has the sense of its lemma, if the
+        table has exactly one such sense.
     """
     by_lemma: dict[str, list[int]] = {}
     for number, name in enumerate(similarity.names):
@@ -376,7 +376,7 @@ NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
 
 
 def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
-    """Remove the effect of a table: each word is similar only to itself.
+    """Remove the effect of a table, so that each word is similar only to itself.
 
     Equal words of the data set have similarity 1, others 0. Free words, which follow in the fitted
     table, keep a similarity of 1 to the same word or to a word with the annotated sense.

@@ -1,4 +1,4 @@
-"""Measure the agreement of subsets of raters with people, also by differing part (tables 1 and 3).
+"""Measure how well subsets of raters agree with people, also by what differs (tables 1 and 3).
 
 The supplement aggregates raters by majority vote (section 6.1; in table 1, two raters mostly have
 the number of the one listed first), the paper by the mean; both are given.
@@ -95,7 +95,7 @@ def rater_subsets(
         missing |= more
 
     def sigma(subset: Sequence[int], rule: Rule, measure: Measure) -> FloatArray:
-        """Return the (P,) similarity according to some raters."""
+        """Return the similarity, (P,), according to the given raters."""
         verb = rule(by_verb[:, list(subset)])
         return verb if by_object is None else measure.sigma(verb, rule(by_object[:, list(subset)]))
 
@@ -162,7 +162,7 @@ def _looked_up(
 
 
 def _majority(scores: FloatArray) -> FloatArray:
-    """Return the most frequent score, (P,), in a tie that of the first rater; 0 if none."""
+    """Return the most frequent score, (P,); the first rater decides ties; 0 without a score."""
     votes = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)  # NaN equals nothing
     first = votes.argmax(axis=1)
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
@@ -179,7 +179,7 @@ def _categories(
     everyone = range(len(raters))
     single = {rater: sigma([number], mean_scores, measure) for number, rater in enumerate(raters)}
     mean, majority = (sigma(everyone, rule, measure) for rule in (mean_scores, _majority))
-    # The minimum of both similarities has no weight.
+    # The minimum of the two similarities has no weight.
     weights = () if measure.combine == "minimum" else WEIGHTS
     swept = [sigma(everyone, mean_scores, replace(measure, weight=weight)) for weight in weights]
     categories = []
@@ -212,6 +212,6 @@ def _categories(
 
 
 def _best_weight(agreement: FloatArray) -> int:
-    """Return the index of the weight with the highest agreement, on ties closest to 0.5."""
+    """Return the index of the weight with the highest agreement; closest to 0.5 on ties."""
     highest = np.flatnonzero(agreement >= agreement.max() - 1e-12)
     return int(highest[np.abs(WEIGHTS[highest] - 0.5).argmin()])

@@ -58,7 +58,7 @@ def _columns(
     needed: Sequence[set[str]],
     give: str,
 ) -> dict[str, int]:
-    """Find columns by their headers; empty for a list without a header."""
+    """Find columns by their headers; return none for a list without a header."""
     head = [cell.lower() for cell in head]
     columns = {
         key: head.index(name)
