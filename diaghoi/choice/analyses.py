@@ -1,12 +1,12 @@
-"""Analyse the influence of the number, content and order of options on answers.
+"""Analyse how the number, the content and the order of the options influence answers.
 
 Position bias: if the order had no influence, the right options of a question would be exchangeable,
 as would the wrong ones, and each position among them would be picked equally often. Each question
-gives two strata, its right and its wrong options: if m of s options are picked, each position of
-the stratum is picked with probability m / s. Over all strata the difference between picks and their
-expectation has a known covariance, and the statistic is that of Cochran, Mantel and Haenszel
-(Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square distributed. The
-test remains valid if right options are more frequent at some positions.
+gives two strata, its right and its wrong options: if m of the s options of a stratum are picked,
+each of their positions is picked with probability m / s. Over all strata the difference between
+picks and their expectation has a known covariance, and the statistic is that of Cochran, Mantel and
+Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square
+distributed. The test remains valid if right options are more frequent at some positions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DISTRACTORS = {
 
 
 def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
-    """Compare the number of picked options with the number of right ones.
+    """Compare how many options are picked with how many are right.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
 
 
 def _rates(counts: Tally, options: IntArray, which: BoolArray) -> dict[str, Any]:
-    """Compare the numbers over the questions in a (Q,) mask."""
+    """Compare the numbers over the questions selected by a (Q,) mask."""
     right, picked, hit = counts.options[:, which]
     wrong = (options[which] - right).sum()
     return {
@@ -142,7 +142,7 @@ def _replaced(
     yield "objects", (wrong.object,), set()
     right = {each: questions.interaction_of(each) for each in question.right}
     same = {each: named for each, named in right.items() if named.object == wrong.object}
-    # The object is the mistake only if no right option shares it; otherwise the verb is.
+    # The mistake is the object only if no right option shares it, and otherwise the verb.
     part = "verb" if same else "object"
     # Several right options may share a verb or object, but it is still one mistake.
     replaced: dict[str, set[str]] = defaultdict(set)
@@ -155,7 +155,7 @@ def _replaced(
 
 
 def position_bias(answers: Answers) -> dict[str, Any] | None:
-    """Test whether the position of options influences which are picked.
+    """Test whether the position of an option influences whether it is picked.
 
     Parameters
     ----------

@@ -3,8 +3,7 @@
 JSON lines (or one JSON list) of ``{"image": NAME, "question": "QA_0", "options": [...], "reply":
 "A,C"}`` with the options in the order shown to the model, or of ``{"image": NAME, "question":
 "QA_0", "chosen": [...]}`` with the texts of the options. ``question`` may be omitted if the image
-has only one. The layout layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is also
-read.
+has only one. The layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is also read.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ class Answer(NamedTuple):
     Parameters
     ----------
     picked, shown : tuple of str
-        The picked options, each once, in the order of the question; and the options in displayed
-        order, if known, with empty fillers.
+        The picked options, each once, in the order of the question; and, if known, the options in
+        displayed order, with empty texts for fillers.
     places : tuple of int
         Indices of the picked options among those shown.
     how, reply : str
@@ -74,7 +73,7 @@ class Answers:
     notes : tuple of str
         Remarks on the numbers.
     how, where : str
-        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected, and
+        Origin of the answers: :data:`REPLIES`, or how the triplets of a detector were selected and
         where they count.
     """
 
@@ -205,7 +204,7 @@ def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[str, str]:
-    """Find the question that a line answers: image and name."""
+    """Find the question that a line answers, by image and name."""
     image, name = entry(where, line, "image"), line.get("question")
     for key, value in (("image", image), ("question", name)):
         if not isinstance(value, str | None):
@@ -280,7 +279,7 @@ def _notes(
     unasked: Sequence[str],
     unknown: Sequence[str],
 ) -> Iterator[str]:
-    """Report missing and skipped answers, one sentence each."""
+    """Describe missing and skipped answers, one sentence each."""
     names = [f"{each.image} {each.name}" for each in questions.questions]
     missing = [name for place, name in enumerate(names) if place not in answers]
     for skipped, what in (

@@ -1,4 +1,4 @@
-"""Asking a vision-language model the questions of a benchmark (paper 002, sections 2.3 and 3.1).
+"""Ask a vision-language model the questions of a benchmark (paper 002, sections 2.3 and 3.1).
 
 Setting 1 asks about the whole picture, setting 2 about the person in a given box, and setting 3
 about that person after the model or a detector has found them. Setting 3 uses the found box instead
@@ -62,7 +62,7 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
 
 
 def read_instruction(path: Path) -> str:
-    """Read an instruction that replaces the paper's; refuse empty files and non-text."""
+    """Read an instruction that replaces the paper's; the file must be nonempty text."""
     try:
         text = ordinary(path).read_text(encoding="utf-8-sig").strip()
     except UnicodeDecodeError:
@@ -81,7 +81,7 @@ class Asker(pictures.FileAsker):
     Parameters
     ----------
     questions : Questions
-        Questions of the file. The other parameters are those of
+        The questions to ask. The other parameters are those of
         :class:`diaghoi.formats.pictures.FileAsker`, and:
     setting : {1, 2, 3}
         Of the paper.
@@ -121,7 +121,7 @@ class Asker(pictures.FileAsker):
 
     @cached_property
     def recorded(self) -> dict[str, Any]:
-        """Settings written with each answer, the same for all answers of a file."""
+        """The settings written with each answer, which are the same for all answers in a file."""
         published = self.instruction == prompts.INSTRUCTION
         recorded: dict[str, Any] = {
             "model": self.model,
@@ -145,7 +145,7 @@ class Asker(pictures.FileAsker):
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     def question_of(self, line: Mapping[str, Any]) -> Question | None:
-        """Return the question answered by a line; None for one with other options."""
+        """Return the question that a line answers; None if the line has other options."""
         image, name, options = line["image"], line.get("question"), line.get("options")
         if not isinstance(image, str) or not isinstance(name, str):
             return None
@@ -165,7 +165,7 @@ class Asker(pictures.FileAsker):
         return texts
 
     def remarks(self, cost: pictures.Estimate) -> list[str]:
-        """List the facts to know before anything is asked, one sentence each."""
+        """List what the user should know before anything is asked, one sentence each."""
         notes = list(self.detections.notes) if self.detections is not None else []
         notes += super().remarks(cost)
         both = all(each.object is not None for each in self.asked)
@@ -239,7 +239,7 @@ class Asker(pictures.FileAsker):
         return prompts.read_boxes(reply, frame) or ()
 
     def _text(self, question: Question, frame: pictures.Frame, person: Box | None = None) -> str:
-        """Write a question, by default about the box in the file."""
+        """Write a question, by default about the person box in the file."""
         if person is None and self.setting > 1:
             person = self._zero_based(question.human)
         options = prompts.shown_order(question, self.seed)
@@ -252,7 +252,7 @@ class Asker(pictures.FileAsker):
 
 
 def _same(options: Any, question: Question) -> bool:
-    """Check whether these are the options of a question plus fillers; "None" may be either."""
+    """Check whether these are a question's options plus fillers; "None" may be one or the other."""
     if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
         return False
     given, own = Counter(options), Counter(question.options)

@@ -2,9 +2,9 @@
 
 The construction follows section 2.2 of the paper (002), and the settings follow section 2.3. As in
 the paper, each image has one question: on the whole scene (setting 1), and on one of its annotated
-people, drawn with the seed (settings 2 and 3). All settings use the same images. An image is
-omitted, and counted, if one of its questions has fewer than four options. The paper omits 320 of
-the 9,658 HICO-DET images without giving a reason.
+people, drawn with the seed (settings 2 and 3). All settings use the same images. If one of the
+questions on an image has fewer than four options, the image is omitted and counted. The paper omits
+320 of the 9,658 HICO-DET images without giving a reason.
 
 Every question has four options; the annotated interactions are right. As in the published
 questions, more than four annotated interactions are reduced to a sample of four; no option is then
@@ -34,7 +34,7 @@ STAGES = 3
 """Maximum number of judges that see pictures."""
 Candidates = tuple[Interaction, ...]
 SETTINGS = ("setting_1", "setting_2", "setting_3")
-"""The scene; a person with a given box; a person who must be found first."""
+"""The settings: the scene; a person with a given box; a person who must be found first."""
 REASONS = {
     "not_annotated": "no annotated interaction with an object",
     "few_actions": "too few other actions of the objects",
@@ -45,7 +45,7 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
-    """Verdicts of a judge on each target, its role in the filter, and the number of questions.
+    """A judge's verdicts on each target, its role in the filter, and the number of its questions.
 
     The role is one of "rules out", "groups", "confirms" and "decides".
     """
@@ -70,7 +70,7 @@ class JudgeRecord:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceBenchmark:
-    """Questions built from annotations, and the omitted images.
+    """Questions built from annotations, and the images that were omitted.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ class ChoiceBenchmark:
     def of_setting(self, setting: str) -> tuple[Question, ...]:
         """Return the questions of a setting.
 
-        Settings 2 and 3 share their questions. Setting 3 does not show the box, but a detected
-        person has to overlap it.
+        Settings 2 and 3 share their questions. Setting 3 does not show the box, but the person that
+        is found must overlap it.
         """
         return self.scenes if setting == SETTINGS[0] else self.people
 
@@ -193,7 +193,8 @@ def build_benchmark(
     judged: list[str] = []
     left_out = dict(zip(REASONS, (nothing, few, judged), strict=True))
     for image_target in image_targets:
-        # The first question is about the scene; an image needs it and a question about a person.
+        # The first question is about the scene; an image needs this question and one about a
+        # person.
         scene, *others = made.get(image_target.image, [None])
         answerable = [each for each in others if each is not None]
         if scene is not None and answerable:

@@ -1,13 +1,13 @@
-"""Targets of questions (people and images) with annotated interactions and candidates.
+"""What questions are about, images or people, with annotated interactions and candidates.
 
 Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question consists of
 all actions of the objects that the person interacts with, except the annotated ones. Interactions
-that a still picture cannot distinguish from these (appendix A) are also removed, whatever judges
-say later.
+that a still picture cannot distinguish from annotated ones (appendix A) are removed, too, whatever
+judges say later.
 
 Annotators redraw the person for each interaction, so boxes that reach IoU 0.5 are one person, as in
-:mod:`diaghoi.choice.people`. Among thresholds from 0.3 to 1, 0.5 gives the best agreement between a
-person's annotations and the published questions.
+:mod:`diaghoi.choice.people`. Of the thresholds from 0.3 to 1, 0.5 is the one at which a person's
+annotations agree best with the published questions.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTargets:
-    """The targets of questions in one image: the scene, and each acting annotated person.
+    """The targets of questions in one image: the scene, and each annotated person who acts.
 
     People are ordered by left edge. Width and height are in pixels, if known. Multi-person images
     have several annotated people, including those who are acted upon.
@@ -109,7 +109,7 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
         verb = verbs[number]
         if verb is not None and category >= 0 and is_class:
             done[image].append((human, Interaction(verb, objects[category])))
-    # The actions of each object, in an order independent of the annotations.
+    # The actions of each object, in an order that does not depend on the annotations.
     annotated = {each for of_image in done.values() for _, each in of_image}
     pool: dict[str, list[Interaction]] = defaultdict(list)
     for each in dict.fromkeys(interactions_of(vocabulary)) or sorted(annotated):

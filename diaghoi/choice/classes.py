@@ -2,8 +2,8 @@
 
 Options are written ``ride a/an bicycle``; on SWIG-HOI they are verbs between two people. As in the
 published scorer, spaces in verbs and objects become underscores, each option with
-``no_interaction`` is the class of its object, and Macro-F1 runs only over the benchmark's classes:
-the 600 of HICO-DET, on V-COCO also its actions with any object, on SWIG-HOI its verbs. The
+``no_interaction`` is the class of its object, and Macro-F1 covers only the benchmark's classes: the
+600 classes of HICO-DET; on V-COCO, also its actions with any object; on SWIG-HOI, its verbs. The
 published files contain a few other options (``work on a/an laptotp``), which count in the other
 numbers.
 """
@@ -60,7 +60,7 @@ def normalised(interaction: Interaction) -> Interaction:
 
 
 def classes_of(vocabulary: Vocabulary | None) -> frozenset[Interaction] | None:
-    """Return the classes over which Macro-F1 runs; None if every option names one."""
+    """Return the classes that Macro-F1 covers; None if every option names one."""
     if vocabulary is None or not vocabulary.known:
         return None
     if vocabulary.name == "swig-hoi":
@@ -100,8 +100,8 @@ def time_sensitive_classes() -> frozenset[Interaction]:
 def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
     """Find classes that a still picture cannot distinguish, spelled as in :func:`normalised`.
 
-    The relation is symmetric, whichever of two counterparts is listed: ``throw frisbee`` is found
-    for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.
+    The relation is symmetric, no matter which of two counterparts is listed: ``throw frisbee`` is
+    found for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.
     """
     table = _counterparts()[1]
     return {other for each in annotated for other in table.get(normalised(each), ())}

@@ -1,4 +1,4 @@
-"""Comparison of language models and detectors in the paper's layout, and tests of two models.
+"""Compare language models and detectors in the paper's layout, and test two models.
 
 Tables 1 to 4 of paper 002: four metrics, each for single-person questions, multi-person questions
 and overall, with grouped models.
@@ -74,7 +74,7 @@ def compare_choices(
 
 
 def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
-    """Refuse models that answered different questions."""
+    """Raise an error for models that answered different questions."""
     questions = evaluations[0].answers.questions
     for each in evaluations:
         if each.answers.questions.questions != questions.questions:

@@ -1,17 +1,17 @@
 """Answer questions with a detector: its best triplets on the person in question.
 
 As in the published script of the paper (002), the five best triplets of an image count, including
-ties with the fifth. Triplets whose human box reaches IoU 0.5 with the question's box answer it:
-options that name one of their classes are picked. The paper (section 3.1) uses "top-5 predictions
-for each question", which can also mean the five best on the person; this is an option
+ties with the fifth. Triplets whose human box reaches IoU 0.5 with the box of a question answer this
+question: they pick the options that name one of their classes. The paper (section 3.1) uses "top-5
+predictions for each question", which can also mean the five best on the person; this is an option
 (``top_question``). Questions without boxes (setting 1) are about the whole image. A detector finds
 people itself, so settings 2 and 3 are equivalent.
 
 Two details differ from the published script. The script requires IoU > 0.5 of continuous boxes,
 this package >= 0.5 under the convention of the data set, with one-based boxes on HICO-DET. The
-script also counts an option twice if two triplets name it: a wrong one as two errors, a right one
-as no exact match. On SWIG-HOI, the script compares only verbs; here the object must also be a
-person, because the questions are about people.
+script also counts an option twice if two triplets name it: a wrong option is then two errors, and a
+right option prevents an exact match. On SWIG-HOI, the script compares only verbs; here the object
+must also be a person, because the questions are about people.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ WAYS: dict[Way, str] = {
     "threshold": "triplets with a score >= {:g}",
     "top_all": "top {:,} triplets of the test set",
 }
-"""Ways to select triplets, with descriptions."""
+"""How triplets can be selected, with descriptions."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Rule for the triplets that count as answers; the default is that of the published script.
+    """Rule for which triplets count as answers; the default is the published script's.
 
     The best ``number`` triplets in the image (``top``), on the boxes of the question
     (``top_question``), or in the whole prediction file (``top_all``), including ties with the last;
@@ -96,8 +96,8 @@ def detected_answers(
     selection : Selection, optional
         Rule for the triplets that count; by default the five best of each image.
     match : {"scene", "person", "pair"}, optional
-        Whether triplets count anywhere, on the person, or on both boxes of the question; by default
-        on the person if questions have that box.
+        Whether triplets count anywhere in the image, on the person, or on both boxes of the
+        question; by default on the person, if questions have the person's box.
     label : str
         Name of the detector.
 
@@ -136,7 +136,7 @@ def detected_answers(
 
 
 def match_of(questions: Questions, match: str | None) -> Match:
-    """Choose where triplets count, and check that the questions have the required boxes."""
+    """Choose where triplets count, and check that the questions have the boxes for it."""
     if match is None:
         return "person" if any(each.human for each in questions.questions) else "scene"
     if match not in MATCHES:
@@ -193,7 +193,7 @@ def _best(group: IntArray, score: FloatArray, top: float) -> BoolArray:
 def _picked(
     predictions: Scenes, questions: Questions, question: IntArray, triplet: IntArray
 ) -> list[set[str]]:
-    """Return the options of each question that have the class of a triplet."""
+    """Return the options of each question that name the class of a triplet."""
     vocabulary, label = predictions.vocabulary, predictions.pair_label
     if len(label) and (label < 0).all():
         raise InputError(

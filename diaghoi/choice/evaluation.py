@@ -1,7 +1,7 @@
 """Instance-F1, Macro-F1, Micro-F1 and exact match of answers (paper 002, section 2.3).
 
-A question is a set of right options and an answer a set of picked options: an option listed twice
-counts once. As in the published scorer (equations 1 to 4):
+A question is a set of right options, and an answer is a set of picked options, so an option listed
+twice counts once. As in the published scorer (equations 1 to 4):
 
 - Instance-F1 is the mean over questions of the F1 of picked and right options; if nothing is right,
   it is 1 for an empty answer and 0 for any other.
@@ -13,9 +13,9 @@ counts once. As in the published scorer (equations 1 to 4):
   their share if images have several questions; ``exact_match`` divides by questions, as in equation
   4, and ``exact_match_published`` by images.
 
-All metrics derive from sums over images, so resamples of the images need not process the answers
-again. As for detectors, images are resampled, because the questions on one image are not
-independent.
+All metrics are computed from sums over images, so the answers need not be processed again for each
+resample of the images. As for detectors, images are resampled, because the questions on one image
+are not independent.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tally:
     images, image : int, (Q,) int array
         Number of images N, and the image of each question.
     options : (3, Q) int array
-        Number of right options of each question, of picked options, and of both.
+        Number of options of each question that are right, that are picked, and that are both.
     classes : tuple of Interaction
         The K classes of Macro-F1 named by any option.
     rows : (4, R) int array
@@ -78,7 +78,7 @@ class Tally:
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 
     def with_images_of(self, other: Tally) -> Tally:
-        """Join the counts of two models on the same questions; the other's images come last."""
+        """Join the counts of two models on the same questions; images of the other come last."""
         rows = other.rows.copy()
         rows[0] += len(self.image)
         return replace(
@@ -181,7 +181,7 @@ def tally(answers: Answers) -> Tally:
 
 
 def scores(counts: Tally, images: BoolArray | None = None) -> dict[str, Any]:
-    """Compute the metrics on a mask, (N,), of images as plain Python values, None if undefined."""
+    """Compute the metrics of the images in a mask, (N,), as plain values; None if undefined."""
     mask = np.ones(counts.images, dtype=bool) if images is None else images
     values = counts.metrics(mask.astype(np.int32)[:, None])
     asked = counts.image[mask[counts.image]]
@@ -235,8 +235,8 @@ def evaluate_answers(
     answers : Answers
         From :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
     people : mapping of bool, optional
-        Whether each image is multi-person; by default, results do not distinguish single and
-        multi-person images.
+        Whether each image is multi-person; by default, results do not distinguish single-person
+        from multi-person images.
     notes : tuple of str
         Further remarks.
     """

@@ -1,8 +1,8 @@
-"""Judges of whether candidates are consistent with a picture.
+"""Judges, which decide whether candidates are consistent with a picture.
 
 In section 2.2 of the paper (002), all judges are language models that see the picture
-(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, by people or by a model
-asked elsewhere, or a rule that ignores the picture.
+(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, given by people or by a
+model that was asked elsewhere, or a rule that ignores the picture.
 
 The file is CSV with a header, or JSON lines, one verdict each::
 
@@ -12,8 +12,8 @@ The file is CSV with a header, or JSON lines, one verdict each::
 ``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
 person is a number, counted from 0 from the left as in a benchmark's ``verdicts.csv``, or a box x1,
 y1, x2, y2 (space-separated in CSV) as in the annotations. A verdict without a person applies to the
-image, and to its people without separate verdicts. An empty cell is no verdict, and other columns
-are ignored.
+image, and to those of its people who have no verdict of their own. An empty cell is no verdict, and
+other columns are ignored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
 
 
 class Judge(Protocol):
-    """Judge that separates consistent from inconsistent candidates."""
+    """A judge, which separates consistent from inconsistent candidates."""
 
     @property
     def name(self) -> str:
@@ -114,10 +114,10 @@ def time_sensitive_judge() -> RuleJudge:
 def similarity_judge(
     table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
 ) -> RuleJudge:
-    """Create a judge that calls candidates consistent if they nearly mean an annotated one.
+    """Create a judge that calls candidates consistent if an annotated one means nearly the same.
 
-    The table compares verbs, and is fitted to the verbs of the images. The threshold is the
-    similarity in [0, 1] from which two actions on the same object may be the same.
+    The table compares verbs, and is fitted to the verbs of the images. Two actions on the same
+    object may be the same if their similarity, in [0, 1], reaches the threshold.
     """
     targets = [each for image in image_targets for each in (image.scene, *image.people)]
     named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
@@ -272,7 +272,7 @@ def _verdict(where: str, row: Mapping[str, Any]) -> bool | None:
 
 
 def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
-    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by text."""
+    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``."""
     models = [text for text in texts if "://" in text.split(",")[0]]
     return dict(zip(models, read_endpoints(models, OPTION), strict=True))
 
@@ -302,7 +302,7 @@ def read_judges(
     image_targets, vocabulary : sequence of ImageTargets, Vocabulary
         The images to judge, and the data set.
     models : mapping of str to Judge
-        The judges that are models, by text.
+        The judges that are models, keyed by their text.
 
     Raises
     ------

@@ -74,13 +74,13 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which candidates a reply calls consistent; None where the reply does not say."""
+    """Parse which candidates a reply calls consistent; None for those that it does not mention."""
     return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 
 @dataclass(kw_only=True)
 class ModelJudge(pictures.PictureAsker):
-    """Runner that asks a model about candidates without a verdict in the store.
+    """Runner that asks a model about the candidates that have no verdict in the store.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class ModelJudge(pictures.PictureAsker):
 
 @dataclass(kw_only=True)
 class PeopleCounter(pictures.PictureAsker):
-    """Runner that asks a model whether images with one annotated person show more people people.
+    """Runner that asks a model whether images with one annotated person show more people.
 
     The store keeps the answers.
     """
@@ -178,7 +178,7 @@ class PeopleCounter(pictures.PictureAsker):
         return [name for name in names if _counted(name) not in known]
 
     def check(self, benchmark: ChoiceBenchmark) -> ChoiceBenchmark:
-        """Return a benchmark in which images that show several people are multi-person.
+        """Return the benchmark with the images that show several people as multi-person images.
 
         Images without a valid answer remain as annotated, and are named in the notes.
         """

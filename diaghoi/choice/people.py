@@ -2,7 +2,7 @@
 
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
 model about the others, because annotations do not include everybody. The paper's results for this
-step are not published. A file can give them; otherwise only the annotations are used, in which all
+step are not published. A file can provide them; otherwise only the annotations are used, and all
 annotated people count, including those who are acted upon.
 """
 
@@ -35,7 +35,7 @@ from diaghoi.formats.checks import shown
 from diaghoi.formats.locations import content_hash
 
 WORDS = {"single": False, "multi": True}
-# Larger numbers of people are mistakes.
+# A larger number of people must be a mistake.
 _NUMBER = re.compile(r"0*[1-9]\d{0,8}")
 SAME_PERSON = 0.5
 """IoU from which two boxes are one person: annotators redraw people for each interaction."""
@@ -115,7 +115,7 @@ def _listed(path: Path) -> list[tuple[str, Any]] | None:
 
 
 def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, bool]:
-    """Read the value of each image; refuse a file that contradicts itself."""
+    """Read the value of each image; raise an error for a file that contradicts itself."""
     multi_person: dict[str, bool] = {}
     for name, value in values:
         word = str(value)
@@ -231,7 +231,7 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:
-    """Find the box that overlaps a person most, if it reaches the threshold."""
+    """Find the box that overlaps a person most, if their IoU reaches the threshold."""
     if not boxes:
         return None
     asked = np.full((len(boxes), 4), person, dtype=np.float64)

@@ -4,9 +4,9 @@ A prompt has the picture, the question in the words of the published scripts (Cr
 002), the lettered options, and the instruction on the answer format in the words of the paper
 (section 3.1); the scripts word that instruction slightly differently. The scripts' placeholder
 ``<image>`` is omitted, because the picture is sent along with the text. As in the scripts,
-questions with fewer than four options are padded with "None". As is the default of the scripts, a
-person is described by box coordinates rather than drawn into the picture; here coordinates are
-integers with a stated unit.
+questions with fewer than four options are padded with "None". As by default in the scripts, a
+person is described by box coordinates rather than drawn into the picture; here, the coordinates are
+integers and their unit is stated.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def question_text(
         Pixel boxes of the person and the object in question; by default, the question is about
         everybody in the picture.
     instruction : str
-        Answer instruction, after the options; by default the paper's.
+        Instruction for answering, placed after the options; by default the paper's.
     """
     about = "scene" if person is None else "person" if object_box is None else "pair"
     lines = [question_words(options, about), "Choices:"]

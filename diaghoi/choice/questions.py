@@ -111,7 +111,7 @@ class Questions:
 
     @cached_property
     def classes(self) -> frozenset[Interaction] | None:
-        """The classes over which Macro-F1 runs; None if every option names one."""
+        """The classes that Macro-F1 covers; None if every option names one."""
         return classes_of(self.vocabulary)
 
     @cached_property
@@ -141,7 +141,7 @@ class Questions:
         return parse_option(option, alone=PERSON if self.classes is not None else "")
 
     def check_boxes(self, roles: Sequence[str], remedy: str) -> None:
-        """Refuse questions if any lacks a required box."""
+        """Raise an error if any question lacks a required box."""
         for each in self.questions:
             for role in roles:
                 if getattr(each, role) is None:
@@ -185,7 +185,7 @@ def shifted(box: Box, shift: float) -> Box:
 
 
 def check_named(scenes: Scenes) -> None:
-    """Refuse predictions or annotations without image names, which questions need."""
+    """Reject predictions or annotations without image names, because questions need them."""
     if not scenes.named:
         raise InputError(
             f"{scenes.source}: the images have no names, so questions cannot be joined to them; "
@@ -196,7 +196,7 @@ def check_named(scenes: Scenes) -> None:
 def load_if_json(
     path: str | PathLike[str], starts: tuple[bytes, ...] = (b"[", b"{")
 ) -> Content | None:
-    """Load a file that starts as JSON; None for content that another reader handles or refuses."""
+    """Load a file that starts like JSON; None for content that is left to another reader."""
     try:
         with ordinary(path).open("rb") as stream:
             start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -218,7 +218,7 @@ def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) -> Any:
-    """Return the value of a key; refuse a row without it, or with a forbidden empty value."""
+    """Return the value of a key; it must exist, and must not be empty if that is forbidden."""
     value = row.get(key)
     if key not in row or (not empty and value in (None, "")):
         keys = list(map(str, row))
@@ -230,7 +230,7 @@ def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) 
 
 
 def texts_in(where: str, value: Any) -> tuple[str, ...]:
-    """Return the texts of a list; refuse anything else."""
+    """Return the texts in a list; raise an error for anything else."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise InputError(f"{where}: {shown(value)}; give a list of option texts")
     return tuple(value)

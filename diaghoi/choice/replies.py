@@ -9,9 +9,9 @@ reply has nothing else. 3. Letters after words that announce an answer; the last
 counts. 4. ``none of the above`` and refusals in a sentence. 5. Letters in prose that are not called
 wrong, then option texts (``riding the bicycle``).
 
-The published scorer splits the reply at commas and keeps parts that are exactly one letter, so
-``(A) (B)``, ``A and C`` and option texts are empty answers there. Replies that cannot be read here
-are empty in both.
+The published scorer splits the reply at commas and keeps only parts that are exactly one letter, so
+for it, ``(A) (B)``, ``A and C`` and option texts are empty answers. Replies that cannot be read
+here are empty answers in both.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BETWEEN = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedReply:
-    """Ascending indices of the options that a reply picks, and the form of the reply.
+    """Indices of the options that a reply picks, in ascending order, and the form of the reply.
 
     Letters (or numbers), option texts, or words for "none of them"; other replies have no readable
     choice and count as empty.
@@ -202,7 +202,7 @@ def _spread(match: re.Match[str]) -> str:
 
 
 class _Run(NamedTuple):
-    """Adjacent letters in prose, with flags for announced and denied ones."""
+    """Adjacent letters in prose, with flags that say whether they are announced or denied."""
 
     places: tuple[int, ...]
     announced: bool
@@ -240,7 +240,7 @@ def _runs(text: str, options: Sequence[str]) -> Iterator[_Run]:
 
 
 def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
-    """Check whether a letter is an option, not an article, a pronoun, or as in "person A"."""
+    """Check whether a letter is an option, not an article, a pronoun or a name ("person A")."""
     letter, after = match[1], text[match.end() : match.end() + 80]
     place = ord(letter) - ord("A")
     if place >= len(options):
@@ -258,12 +258,12 @@ def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
 
 def same_text(text: str, option: str) -> bool:
     """Check whether a text is exactly an option, up to case, articles and underscores."""
-    # Most replies are letters, which a cheap test of length rules out.
+    # Most replies consist of letters, and a cheap test of the length rules those out.
     return len(text) >= len(option) // 2 and _spelled(text) == _option(option)
 
 
 def mentioned(text: str, options: Sequence[str], *, at_start: bool = False) -> Iterator[int]:
-    """Find the options that a text mentions without denial, or starts with."""
+    """Find the options that a text starts with, or mentions without denying them."""
     clauses = [_stems(clause) for clause in _CLAUSE.split(text.lower().replace("_", " "))]
     for place, option in enumerate(options):
         pattern = _pattern(option)
@@ -299,7 +299,7 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) > len(ending) + 2:
             word = word.removesuffix(ending)
             break
-    # "sitting" gives "sitt", which must match "sit"; "ll" and "ss" belong to the stem.
+    # "sitting" gives "sitt", which must match "sit"; but "ll" and "ss" belong to the stem.
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     if len(word) > 2 and word.endswith("e"):

@@ -147,7 +147,7 @@ class AnswerFile:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 self.close()
-                raise self._refusal("another run is writing to it; wait until it ends, or") from None
+                raise self._refusal("another run is writing to it; let it finish, or") from None
             except OSError:
                 pass  # a file system without locks
 

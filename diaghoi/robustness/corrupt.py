@@ -1,7 +1,7 @@
 """Corrupt all pictures of a folder.
 
 Results are written to ``OUT/<corruption>/<severity>/<picture>``, with the names of the clean
-pictures, so that a detector runs on each severity as on the clean pictures.
+pictures, so that a detector runs on each severity just as on the clean pictures.
 ``OUT/corruptions.json`` records how they were created, so that a resumed run does not mix seeds or
 strengths.
 """
@@ -41,11 +41,11 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 
 @dataclass(frozen=True, kw_only=True)
 class CorruptedFolder:
-    """Counts and problems of a run over a folder.
+    """Counts of a run over a folder, and its problems.
 
-    ``pictures`` is their number in the folder; corrupted pictures were ``written`` by this run or
-    ``kept`` from an earlier one. ``damaged`` lists the problem of each unreadable picture, and
-    ``notes`` has remarks on the result.
+    ``pictures`` is the number of pictures in the folder; of the corrupted pictures, this run has
+    ``written`` some and ``kept`` others from an earlier run. ``damaged`` lists the problem of each
+    unreadable picture, and ``notes`` has remarks on the result.
     """
 
     pictures: int
@@ -149,7 +149,7 @@ def picture_names(folder: Path) -> list[str]:
 
 
 def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
-    """Refuse to write into the picture folder, or to read from an output folder."""
+    """Raise an error if outputs would lie among the pictures, or the pictures among outputs."""
     source = Path(os.path.realpath(images))
     if Path(os.path.realpath(out)).is_relative_to(source):
         raise InputError(
@@ -212,14 +212,14 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
 def _corrupt_picture(
     images: Path, out: Path, conditions: Sequence[tuple[str, int]], seed: int, name: str
 ) -> tuple[int, int, str]:
-    """Create the missing versions of a picture; count written and kept ones, or name a problem."""
+    """Create the missing versions of a picture; count those written and kept, or name a problem."""
     source = images / name
     targets = {(which, level): out / which / str(level) / name for which, level in conditions}
     missing = {place: path for place, path in targets.items() if not _is_newer(path, source)}
     kept = len(targets) - len(missing)
     if not missing:
         return 0, kept, ""
-    opencv().setNumThreads(cores())  # the share of this process
+    opencv().setNumThreads(cores())  # the share of the pictures that this process handles
     try:
         picture = read_picture(source)
     except InputError as error:

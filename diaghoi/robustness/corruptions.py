@@ -1,7 +1,7 @@
 """The twenty corruptions of the RoHOI benchmark in four groups, each in five severities.
 
 The paper describes the parameters that grow with severity (appendix A.3), but gives no values. The
-values in ``strengths.csv`` are based on customary ones and were tuned by eye: severity 1 is clearly
+values in ``strengths.csv`` start from customary values and were tuned by eye: severity 1 is clearly
 visible, and a person still recognises the scene at severity 5. They are stronger for corruptions
 that, according to table 3 of the paper, cost detectors much (glass, defocus and motion blur,
 pixelation), and weaker for those that cost little (vignette, exposure, shot noise). Perspective
@@ -28,7 +28,7 @@ from diaghoi.robustness import effects
 from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
-# Shorter side, in pixels, of the pictures to which lengths in the table refer.
+# Shorter side, in pixels, of a picture for which the lengths in the table hold as they are.
 REFERENCE = 480
 # Weights of red, green and blue in luma (ITU-R BT.601, as in JPEG files).
 LUMA = (0.299, 0.587, 0.114)
@@ -45,10 +45,10 @@ class CorruptionGroup(NamedTuple):
 class Corruption(NamedTuple):
     """A corruption of pictures.
 
-    It has the name of its group, the paper's abbreviation, a label for tables and figures, and a
-    function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array, a generator and
-    the strengths of a severity as keywords, and returns an array of the same shape, or of three
-    channels.
+    A corruption has the name of its group, the paper's abbreviation, a label for tables and
+    figures, and a function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array,
+    a generator and the strengths of a severity as keywords, and returns an array of the same shape,
+    or of three channels.
     """
 
     group: str
@@ -141,8 +141,8 @@ def corrupt(
     severity : int
         1 (mild) to 5 (strong); ``strengths.csv`` gives the parameters.
     rng : numpy.random.Generator, optional
-        Source of directions, positions and noise; use :func:`generator` of the picture for
-        reproducible results. The default is :func:`generator` of an empty name.
+        Source of directions, positions and noise. For reproducible results, use the
+        :func:`generator` of the picture. The default is the :func:`generator` of an empty name.
 
     Returns
     -------
@@ -196,7 +196,8 @@ def _rounded(values: Array) -> Image:
 def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
     """Return the parameters of a corruption for a picture, given its shorter side in pixels.
 
-    Lengths in pixels scale with it, so that a severity looks the same in small and large pictures.
+    Lengths in pixels scale with that side, so that a severity looks the same in small and large
+    pictures.
     """
     return {
         parameter: values[severity - 1] * (shorter / REFERENCE if unit == "pixels" else 1)

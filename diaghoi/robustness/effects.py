@@ -37,7 +37,7 @@ HUES = 0.8
 FINER = (1.0, 1.05, 1.1)
 # Curvature of the stripes: phase, in stripes, added at the corners.
 BEND = 3.0
-# Angle between successive cracks, which distributes any number of cracks evenly.
+# Angle between successive cracks that distributes any number of cracks evenly.
 GOLDEN = math.pi * (3 - math.sqrt(5))
 # Number of straight segments of a crack, their change of direction, and the share that branches.
 PIECES, KINK, BRANCHING = 14, 0.13, 0.12
@@ -286,7 +286,7 @@ def occlusion(image: Image, rng: np.random.Generator, *, rectangles: float, cove
     height, width = image.shape[:2]
     drawn = rng.random((int(rectangles), 4))
     share = cover * (0.5 + drawn[:, 0]) / (0.5 + drawn[:, 0]).sum()
-    # Aspect ratios between 1/2 and 2, relative to that of the picture.
+    # Aspect ratios are between 1/2 and 2 times that of the picture.
     ratio = 2.0 ** (2 * drawn[:, 1] - 1)
     result: Array = image.copy()
     for part, shape, across, along in zip(share, ratio, drawn[:, 2], drawn[:, 3], strict=True):
@@ -357,7 +357,7 @@ def perspective_distortion(
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float32)
     seen = corners.copy()
     for corner in (far, (far + 1) % 4):
-        # Along the side towards its middle, and slightly towards the opposite side.
+        # Corners move along the side towards its middle, and slightly towards the opposite side.
         sideways = corners[far] != corners[(far + 1) % 4]
         seen[corner] *= np.where(sideways, 1 - tilt, 1 - tilt / 2)
     matrix = cv2.getPerspectiveTransform(seen * half, corners * half).astype(np.float32)
@@ -388,7 +388,7 @@ def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array
 
 
 def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Array:
-    """Average layers of the picture, each slightly larger than the last."""
+    """Average copies of the picture, each slightly larger than the one before."""
     cv2 = opencv()
     height, width = image.shape[:2]
     middle = np.array([[(width - 1) / 2], [(height - 1) / 2]])
@@ -415,7 +415,7 @@ def screen_crack(
     x, y = coordinates(image)
     light = np.zeros(image.shape[:2], dtype=np.float32)
     lines: list[tuple[Floats, float]] = []
-    # One generator per impact, so that a higher severity only adds to a lower one.
+    # Each impact has its own generator, so that a higher severity only adds impacts to a lower one.
     for child in rng.spawn(int(impacts)):
         centre = child.uniform(-0.35, 0.35, 2) * image.shape[1::-1]
         cracks = [
@@ -448,13 +448,13 @@ def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float
 
 
 def _path(start: Floats, heading: Floats, step: float) -> Floats:
-    """Return the points, (N + 1, 2), of a walk with equal steps in varying directions."""
+    """Return the points, (N + 1, 2), of a path of equal steps whose direction varies."""
     steps = step * np.column_stack([np.cos(heading), np.sin(heading)])
     return start + np.vstack([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
 
 
 def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
-    """Connect neighbouring cracks at some distances from the impact."""
+    """Connect neighbouring cracks at the given distances from the impact."""
     angles = [math.atan2(*(crack[1] - crack[0])[::-1]) for crack in cracks]
     order = np.argsort(angles)
     pairs = zip(order.tolist(), np.roll(order, -1).tolist(), strict=True)
@@ -467,7 +467,7 @@ def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
 
 
 def _drawn(image: Image, lines: list[tuple[Floats, float]], aside: float) -> Floats:
-    """Draw tapering lines, shifted by some pixels: (H, W, 1) float32 in [0, 1]."""
+    """Draw tapering lines, shifted by the given number of pixels: (H, W, 1) float32 in [0, 1]."""
     cv2 = opencv()
     middle = (np.array(image.shape[1::-1]) - 1) / 2 + aside
     canvas = np.zeros(image.shape[:2], dtype=np.uint8)

@@ -23,7 +23,7 @@ TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, one is expected to show p < 0.05 by chance"
 )
-# Settings that all intervals of a study share.
+# Settings of the intervals, which all intervals of a study share.
 INTERVALS = ("resamples", "seed", "confidence", "method")
 
 
@@ -38,10 +38,10 @@ class Robustness:
     profiles : tuple of Profile
         One profile per detector, in the order of the study.
     missing, failed : tuple of (Run, str)
-        Runs with a missing file, with the file; runs with an unusable file, with the reason.
+        Runs whose file is missing, with the file, and runs whose file is unusable, with the reason.
     caveats, gaps, notes : tuple of str
-        Reasons why numbers are not comparable; missing files, with the numbers that they leave
-        undefined; further notes.
+        Reasons why numbers are not comparable; missing files and the numbers that are undefined
+        without them; further notes.
     """
 
     metric: str
@@ -138,15 +138,15 @@ def evaluate_study(
     engine : Engine
         Engine that runs the tasks.
     metric : str, optional
-        Any score of the report, by path in the JSON. The default is that of the RoHOI paper: the
-        official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
+        Any score of the report, by path in the JSON. The default is the score of the RoHOI paper:
+        the official mAP on HICO-DET, and role AP of scenario 2 on V-COCO.
     **choices
         Choices of :func:`diaghoi.robustness.sweep.sweep`.
 
     Raises
     ------
     InputError
-        If the annotations or the metric cannot be used, or no file can.
+        If the annotations or the metric cannot be used, or none of the files can be.
     """
     check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)
@@ -213,7 +213,7 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """Collect the notes of all runs; each states the number of its runs."""
+    """Collect the notes on all runs; each note says how many runs it concerns."""
     runs: dict[str, list[Any]] = {}
     for result in results:
         for note in dict.fromkeys(notes_of(result)):

@@ -1,4 +1,4 @@
-"""Profile of a detector under every condition: metric, MRI and CRI, and growth of errors.
+"""Profile of a detector under every condition: its score, MRI and CRI, and the growth of errors.
 
 MRI and CRI are the indices of the RoHOI paper (equations 1 and 2). The metric is any score of the
 report.
@@ -25,13 +25,13 @@ from diaghoi.statistics.significance import Difference
 
 # The metric of the RoHOI paper; on other data sets, mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-# Sections and keys of a result whose numbers are not scores, that is, higher is not better.
+# Sections and keys of a result whose numbers are not scores: there, higher is not better.
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity", "delta_map")
 NOT_SCORE_KEYS = ("per_image", "pairs", "negatives")
 OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
 SCENARIOS = {"official.scenario_1.ap": "Scenario 1", "official.scenario_2.ap": "Scenario 2"}
 SOFT = {path: FIGURES[path] for path in ("soft_map", "mf1")}
-"""Scores based on similarity tables, whatever the protocol's definition of AP."""
+"""Scores that are based on similarity tables and do not use the protocol's definition of AP."""
 SHOWN = {"ap": "AP", "ap_without_point": "AP without point", **SCENARIOS, **SOFT, **TITLES}
 """Titles of scores, by path or by the last key of the path."""
 DELTA = "oracles.{}.delta_map.full"
@@ -42,8 +42,8 @@ Scores = Mapping[str, Sequence[float]]
 def mean_robustness_index(scores: Scores) -> float | None:
     """Average the means over severities over the corruptions (MRI, equation 1).
 
-    Scores may have any scale, which the result shares. Corruptions without scores do not count;
-    without any score the index is None.
+    Scores may have any scale; the result has the same one. Corruptions without scores do not count;
+    the index is None if there are no scores at all.
     """
     means = [statistics.mean(values) for values in scores.values() if values]
     return float(statistics.mean(means)) if means else None
@@ -56,8 +56,8 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
     and sigma their population standard deviation over the severities. Sigma grows with the scale of
     the scores, so the index depends on it.
 
-    All scores are in percent, as in the paper. The index is 1 if all scores equal the clean one,
-    and None without scores or a positive clean score.
+    All scores are in percent, as in the paper. The index is 1 if all scores equal the clean score,
+    and None if there are no scores or the clean score is not positive.
     """
     terms = [
         statistics.mean(values) / clean / (math.log1p(statistics.pstdev(values)) + 1)
@@ -68,10 +68,10 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
 
 
 class Index(NamedTuple):
-    """Indices over some conditions.
+    """Indices over the given conditions.
 
-    MRI is a fraction, and None if no condition has a score. CRI covers corruptions with scores at
-    several severities; it is None without such corruptions or a positive clean score.
+    MRI is a fraction, and None if no condition has a score. CRI covers the corruptions with scores
+    at several severities; it is None if there are none, or if the clean score is not positive.
     ``conditions`` counts the conditions with a score, ``of`` all conditions of the study.
     """
 
@@ -82,7 +82,7 @@ class Index(NamedTuple):
 
     @property
     def partial(self) -> bool:
-        """Whether any condition has no score."""
+        """Whether some condition has no score."""
         return self.conditions < self.of
 
     def to_dict(self) -> dict[str, float | int | bool | None]:
@@ -95,7 +95,7 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 
     A corruption with a single score is not part of CRI: its deviation of 0 would count as perfect
     stability, although its stability is unknown. Scores are fractions, one per severity for each
-    corruption, and None if missing.
+    corruption; a missing score is None.
     """
     known = {name: [each for each in row if each is not None] for name, row in scores.items()}
     percent = {name: [100 * each for each in row] for name, row in known.items() if len(row) > 1}
@@ -110,7 +110,7 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """Results of a detector on clean and on corrupted pictures.
+    """Results of a detector on clean and corrupted pictures.
 
     The profile holds the detector's descriptions from the study, the path of its score in a result
     (``metric``), the corruptions and severities of the study, and for each condition the available
@@ -154,7 +154,7 @@ class Profile:
         return index_of(scores, self.clean)
 
     def groups(self) -> dict[str, list[str]]:
-        """Return the study's corruptions in each group that has any."""
+        """Return the corruptions of the study by group, without empty groups."""
         members = {
             group: [name for name in self.corruptions if CORRUPTIONS[name].group == group]
             for group in GROUPS
@@ -174,7 +174,7 @@ class Profile:
         return part / whole if whole else None
 
     def change(self, condition: Condition, path: str) -> float | None:
-        """Return the increase of a number over that on clean pictures."""
+        """Return how much higher a number is than on clean pictures."""
         here, clean = self.number(condition, path), self.number(CLEAN, path)
         return None if here is None or clean is None else here - clean
 
@@ -280,7 +280,7 @@ def score_paths(result: Result, before: str = "") -> Iterator[str]:
 def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
     """Describe a metric of a result in words, with the classes of the mean.
 
-    With ``sourced``, the name of a soft score includes the similarity tables.
+    With ``sourced``, the name of a soft score includes those of its similarity tables.
     """
     dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
     parent, _, leaf = metric.rpartition(".")

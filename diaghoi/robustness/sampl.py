@@ -1,9 +1,9 @@
 """SAMPL: training with masks that grow as the model learns (paper 'RoHOI', section 4).
 
-Two parts work in any training code without the authors' code: the schedule for the amount to hide
-(:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and the choice of the pixels to hide
-(:func:`semantic_mask`: equation 3). Values that the paper does not give are chosen here, and
-marked.
+Two parts work in any training code, without the authors' code: the schedule that decides how much
+to hide (:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and the choice of the pixels
+to hide (:func:`semantic_mask`: equation 3). Comments mark the values that the paper does not give
+and that were chosen here.
 
 >>> schedule = ProgressiveSchedule()
 >>> schedule.evaluated  # before the first epoch: the clean and the low level
@@ -28,9 +28,8 @@ from diaghoi.robustness.effects import opencv
 
 # The severity levels from 1, omega_1 to omega_4 in the paper.
 LEVELS = ("clean", "low", "middle", "high")
-# Smallest and largest share of an instance's width and height hidden at each level; each share is
-# drawn from this range. The paper tries 40 to 80 %, and finds 40, 50 and 60 % best for the three
-# levels (table 2b).
+# Range, for each level, from which the hidden share of an instance's width and height is drawn. The
+# paper tries 40 to 80 %, and finds 40, 50 and 60 % best for the three levels (table 2b).
 COVER: Mapping[int, tuple[float, float]] = {
     1: (0.0, 0.0),
     2: (0.4, 0.4),
@@ -50,10 +49,10 @@ class ProgressiveSchedule:
 
     The paper leaves some cases unspecified. An epoch whose previous epoch has no score at the same
     level (the first epoch, and the one after a step up), or a score of 0, has no relative change
-    and keeps the level. If sums are equal, the clean level is chosen, because it is listed first.
-    The sum in equation 7 runs over the levels above clean, as in the equation; algorithm 1 leaves
-    this open. The largest change is reset after a step up, as in algorithm 1; equation 5 would keep
-    it.
+    and keeps the level. If the sums are equal, the clean level is chosen, because it is listed
+    first. The sum in equation 7 runs over the levels above clean, as in the equation; algorithm 1
+    leaves this open. The largest change is reset after a step up, as in algorithm 1; equation 5
+    would keep it.
 
     Parameters
     ----------
@@ -97,8 +96,8 @@ class ProgressiveSchedule:
         ----------
         scores : dict of float
             Nonnegative validation score of the model (mAP, for example; higher is better) at each
-            of the levels :attr:`evaluated`. Scores of other levels are stored, as previous scores
-            after a step up.
+            of the levels :attr:`evaluated`. Scores of other levels are kept, and serve as previous
+            scores after a step up.
 
         Raises
         ------
@@ -144,7 +143,7 @@ class ProgressiveSchedule:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the state of :meth:`state_dict`, except the threshold and epsilon.
+        """Restore a state from :meth:`state_dict`, except for the threshold and epsilon.
 
         Raises
         ------
@@ -167,7 +166,7 @@ class ProgressiveSchedule:
 
 
 def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
-    """Check levels and their scores."""
+    """Check the levels and their scores."""
     scores = {}
     for level, score in pairs:
         if level not in range(CLEAN, len(LEVELS) + 1):
@@ -263,9 +262,9 @@ def semantic_mask(
 ) -> BoolArray:
     """Choose the pixels of a picture to hide at a severity level (equation 3).
 
-    Hidden pixels are True in an (H, W) bool array. An instance is dilated by a few pixels, so that
-    its outline reveals nothing; the convex hull of the result is scaled about its centre to a share
-    of its width and height that grows with the level.
+    Hidden pixels are True in an (H, W) bool array. Each instance is dilated by a few pixels, so
+    that its outline reveals nothing. The convex hull of the result is then scaled about its centre;
+    the higher the level, the larger the share of its width and height that is hidden.
 
     Parameters
     ----------
@@ -300,7 +299,8 @@ def semantic_mask(
     if high == 0:
         return hidden
     for mask in masks:
-        # Also drawn for empty masks, so that one instance does not change the masks of others.
+        # Numbers are drawn for empty masks, too, so that one instance does not change the masks of
+        # others.
         radius, across, down = rng.uniform([0, low, low], [EXPANSION, high, high])
         if mask.any():
             _hide(hidden, mask, radius, (down, across))
@@ -339,7 +339,8 @@ def _hide(hidden: BoolArray, mask: BoolArray, radius: float, ratios: tuple[float
     around = int(np.ceil(reach))
     top, left = max(rows[0] - around, 0), max(columns[0] - around, 0)
     part = mask[top : rows[-1] + around + 1, left : columns[-1] + around + 1]
-    # Thresholding distances dilates with a disc, in time independent of its radius.
+    # Thresholding the distance transform dilates with a disc, and its time does not depend on the
+    # radius.
     dilated = distance_transform_edt(~part) <= reach
     hull = _convex_hull(dilated)
     rows, columns = np.flatnonzero(hull.any(axis=1)), np.flatnonzero(hull.any(axis=0))

@@ -16,8 +16,8 @@ FAULTS = {
     "environment": {"missed_persons": 0.03, "missed_objects": 0.05, "confused_verbs": 0.03},
     "geometry": {"misplaced": 0.05, "localisation": 0.02},
 }
-# The corruptions of a group take evenly spaced multiples of these steps, from this share to as far
-# above the full step.
+# The corruptions of a group take evenly spaced multiples of these steps: from this share of a step
+# to as far above a full step.
 MILDEST = 0.5
 
 

@@ -46,7 +46,7 @@ FEW = 3  # number of omitted corruptions that are named
 
 
 class Condition(NamedTuple):
-    """A corruption, empty for clean pictures, and its severity, 1 to 5, 0 for clean."""
+    """A corruption (empty for clean pictures) and its severity (1 to 5; 0 for clean pictures)."""
 
     corruption: str
     severity: int
@@ -75,8 +75,8 @@ def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tupl
 class RobustModel(StudyModel):
     """A detector of a study, with its predictions under all conditions.
 
-    The model has a file for clean pictures and a pattern for all others, and likewise for
-    separately listed pairs.
+    The model has a file for clean pictures and a pattern for all others; the same holds for pairs
+    that are listed separately.
     """
 
     clean: str
@@ -132,7 +132,7 @@ class Scope(NamedTuple):
 
 
 def scope_of(corruptions: Sequence[str], severities: Sequence[int]) -> Scope:
-    """Describe which of the paper's conditions some corruptions and severities are."""
+    """Describe which of the paper's conditions the given corruptions and severities cover."""
     left = [name for name in CORRUPTIONS if name not in corruptions]
     every = len(severities) == len(SEVERITIES)
     title = f"{len(severities)} of {len(SEVERITIES)} severities"
@@ -166,13 +166,13 @@ class RobustnessStudy(StudyData):
     Parameters
     ----------
     models : tuple of RobustModel
-        Models in the order shown.
+        Models in the order in which they are shown.
     corruptions : tuple of str
         Names, in the order of the registry.
     severities : tuple of int
         In ascending order.
     reading : Reading
-        Reading of predictions, for what their content does not show.
+        How to read predictions where their content does not show it.
     """
 
     models: tuple[RobustModel, ...]
@@ -242,7 +242,7 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
 
 
 def _check_pattern(where: str, pattern: str) -> None:
-    """Refuse a pattern that does not distinguish the conditions."""
+    """Raise an error for a pattern that does not distinguish the conditions."""
     _, *conditions = conditions_of(CORRUPTIONS, SEVERITIES)
     why = "gives several conditions the same file"
     files: set[str] = set()

@@ -1,8 +1,8 @@
-"""Diagnose all runs of a robustness study that are not done yet, here or on a cluster.
+"""Diagnose all runs of a robustness study that are not finished yet, here or on a cluster.
 
 A run is split into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
-their sum is exactly the diagnosis of the run. Workers do :func:`diagnose_block`, :func:`finish` and
-:func:`compare_to_clean`.
+their sum is exactly the diagnosis of the run. Workers run :func:`diagnose_block`, :func:`finish`
+and :func:`compare_to_clean`.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
         predictions.between(first, stop),
         settings.truth.protocol_for(truth),
     )
-    # Both sides of a block have the same images; which file has an image is known only for the
-    # whole.
+    # Annotations and predictions of a block have the same images; which file has an image is known
+    # only for the whole run.
     return replace(
         block.without_scenes(),  # other processes need only the block's sums
         annotated=joined.annotated[first:stop],
@@ -151,10 +151,10 @@ def _clean(settings: Settings, run: Run) -> Diagnosis:
 
 
 class Store:
-    """Cache of finished work in a folder; without one, nothing is stored.
+    """Cache of finished work in a folder; without a folder, nothing is stored.
 
-    Results are identified by the content of their inputs, not by names or dates. Each file is read
-    once for this, and again if its size or one of its times changes. The folder is created if
+    Results are identified by the content of their inputs, not by names or dates. For this, each
+    file is read once, and again if its size or one of its times changes. The folder is created if
     missing.
     """
 
@@ -165,7 +165,7 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def key(self, *made_from: Any) -> str:
-        """Return the name of a result, based on its inputs and the package version."""
+        """Return the name of a result, which depends on its inputs and the package version."""
         identity = json.dumps([LAYOUT, __version__, *made_from], sort_keys=True)
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -217,16 +217,16 @@ def _seal(key: str, value: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """Results of a study's runs, and reasons for missing results.
+    """Results of the runs of a study, and the reasons why results are missing.
 
     Parameters
     ----------
     results : dict
         Results of :meth:`diaghoi.Diagnosis.to_dict`, with intervals, by detector and condition.
     missing : tuple of (Run, str)
-        Runs with a missing file, with the file.
+        Runs whose file is missing, with the file.
     failed : tuple of (Run, str)
-        Runs with an unusable file, with the reason.
+        Runs whose file is unusable, with the reason.
     tests : dict
         Differences from clean pictures, by detector and condition. The p-values are corrected for
         the tests of one condition, not for the number of conditions.
@@ -275,7 +275,7 @@ def sweep(
     store : Store, optional
         Folder of finished work.
     check : callable, optional
-        Called with the first result, to refuse requests that no result can satisfy.
+        Called with the first result, to reject requests that no result can satisfy.
     start, advance : callable
         Called with the name and the number of steps of each task, and with the number of finished
         steps.
@@ -350,7 +350,7 @@ def _difference(fields: Mapping[str, Any]) -> Difference:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The tasks of a study; finished ones come from the store."""
+    """The tasks of a study; results of finished tasks come from the store."""
 
     study: RobustnessStudy
     settings: Settings
@@ -388,7 +388,7 @@ class _Plan:
         return result
 
     def key(self, run: Run, *more: Any) -> str:
-        """Return the name of a run's result, based on the content of all its inputs."""
+        """Return the name of a run's result, which depends on the content of all its inputs."""
         settings, truth = self.settings, self.settings.truth
         described = truth.dataset or ""
         # V-COCO also reads the files next to the annotations, even if they are not named.
@@ -410,7 +410,7 @@ class _Plan:
         )
 
     def diagnosed(self, runs: Iterable[Run], block: int | None) -> Iterator[tuple[Run, Any]]:
-        """Yield the outcome of each run, stored ones first."""
+        """Yield the outcome of each run, with stored outcomes first."""
         self.start("looking for finished runs", 0)
         keys: dict[Run, str] = {}
         for run in runs:

@@ -51,7 +51,7 @@ Number = tuple[Column, Callable[[Profile], Cell]]
 
 
 def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
-    """Refuse table names that a study will not have; the message lists the possible ones.
+    """Reject names of tables that a study will not have; the message lists the possible names.
 
     ``names`` are as in :func:`diaghoi.comparison.selection.selected`, and ``errors`` as in
     :func:`robustness_tables`.
@@ -195,7 +195,7 @@ def _index(
         return Cell(value=value, mark=PARTIAL if index.partial and value is not None else "")
 
     unit: Unit = UNITS.get(which, "points")
-    # Growth has no better direction: if mAP collapses, no error costs much.
+    # Neither direction of growth is better: if mAP collapses, no error costs much.
     better: Better | None = "higher" if which in UNITS else None
     return Column(key=key, title=title, unit=unit, better=better, group=group), cell
 
@@ -224,8 +224,8 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, equally many per detector.
 
-    At most ``most`` are chosen; among equal ranks the largest drops win. The result has labels,
-    detector by detector, with the largest drop of each first.
+    At most ``most`` are chosen; among equal ranks, those with the largest drops. The sentences
+    start with labels and are ordered by detector, with the largest drop of each first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -317,6 +317,6 @@ def _growth(profile: Profile, condition: Condition) -> str:
 
 
 def _certainty(profile: Profile, condition: Condition, path: str) -> str:
-    """Describe the certainty of a difference, if tested."""
+    """Describe how certain a difference is, if it was tested."""
     tests = (test for test in profile.tests.get(condition, []) if test.path == path)
     return next((f" ({test.shown_p})" for test in tests), "")

@@ -51,7 +51,7 @@ def test_a_store_of_answers_is_for_one_run_at_a_time(job: Callable[[str], Job]) 
         codes[left.code] = left.err
     assert set(codes) <= {0, 2}
     if 2 in codes:
-        assert "another run is writing to it; wait until it ends" in codes[2]
+        assert "another run is writing to it; let it finish" in codes[2]
     assert run(*one.words, folder=one.folder).code == 0
     rows = (one.out / "verbs.csv").read_text().splitlines()[1:]
     similar = [pair for pair in combinations(WORDS, 2) if rate(*pair) > 0]

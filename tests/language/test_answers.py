@@ -95,7 +95,7 @@ def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
     with AnswerFile(path) as one, AnswerFile(path) as other:
         one.keep(LINES[0])
         for _ in range(2):
-            with pytest.raises(InputError, match="another run is writing to it; wait until it ends"):
+            with pytest.raises(InputError, match="another run is writing to it; let it finish"):
                 other.keep(LINES[1])
         with pytest.raises(InputError, match="another run is writing to it"):
             AnswerFile(path)

@@ -221,7 +221,7 @@ def _listed(
     ):
         raise InputError(
             f"{path}: row, column and value do not fit {words} names; give positions of names and "
-            "one score, or one score per rater, for each"
+            "one score, or one score per rater, for each pair"
         )
     return first, second, scores
 

@@ -345,7 +345,7 @@ def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
         done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
                    "--out", "t.csv", *QUICK)  # fmt: skip
     assert done.code == 2
-    assert "another run is writing to it; wait until it ends, or give another --store" in done.err
+    assert "another run is writing to it; let it finish, or give another --store" in done.err
 
 
 def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
