@@ -68,8 +68,8 @@ def running_a_command() -> bool:
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
 NO_MEMORY = "not enough memory for this input"
 _NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
-# Number of names searched for similar ones: more than any vocabulary has, fewer than a file may
-# have.
+# Number of names among which similar ones are searched for: more than any vocabulary has, fewer
+# than a file may have.
 _MOST_CHOICES = 2000
 
 
@@ -89,7 +89,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def check_label(text: str) -> str:
-    """Return the name of a model or its parts as shown in figures and tables.
+    """Return the name of a model, or of its parts, as figures and tables show it.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def check_label(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_NAME) -> str:
-    """Remove the middle of a text that is longer than any real one."""
+    """Remove the middle of a text that is longer than any text that makes sense."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
 
@@ -126,7 +126,7 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     str
         `` (did you mean 'ride'?)``, or an empty string if nothing is close.
     """
-    if len(name) > LONGEST_NAME:  # comparison time grows with the product of the lengths
+    if len(name) > LONGEST_NAME:  # the time of a comparison grows with the product of the lengths
         return ""
     near = [choice for choice in islice(choices, _MOST_CHOICES) if len(choice) <= LONGEST_NAME]
     close = difflib.get_close_matches(name, near, n=3)

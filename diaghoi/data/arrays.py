@@ -19,7 +19,7 @@ StrArray: TypeAlias = npt.NDArray[np.str_]
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
-    """List the owner and the position of each element in (N,) runs of positions, in order."""
+    """Expand N runs of positions; return the run and the position of each element, in order."""
     owner = np.repeat(np.arange(len(count)), count)
     shift = np.asarray(start) - (np.cumsum(count) - count)
     return owner, np.arange(len(owner)) + shift[owner]
@@ -30,10 +30,10 @@ EXPANDED = 200_000
 
 
 def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the result of :func:`expand` in parts that end with an owner; a part may be empty.
+    """Yield the result of :func:`expand` in parts that end where a run ends; a part may be empty.
 
     Comparing all rows with all others, such as the boxes of an image, may exceed memory. A part has
-    about :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
+    about :data:`EXPANDED` positions; a longer run is a part of its own, or the end of one.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:
@@ -43,7 +43,7 @@ def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray
 
 
 def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the start and the length of the run of each wanted key among sorted keys."""
+    """Find where each wanted key starts among sorted keys, and how often it occurs."""
     start = np.searchsorted(sorted_keys, wanted, side="left")
     return start, np.searchsorted(sorted_keys, wanted, side="right") - start
 
@@ -59,8 +59,8 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), holds the first row of each group, followed by the number of rows. A group
-    with more rows is a run by itself, or ends one. Consecutive ``groups``, if given, restrict the
-    split.
+    with more rows is a run by itself, or the end of one. Consecutive ``groups``, if given, restrict
+    the split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.
@@ -81,7 +81,7 @@ def place_in_group(groups: IntArray) -> IntArray:
 
 
 def marked(positions: IntArray, length: int) -> BoolArray:
-    """Return a (length,) mask that is true at the positions."""
+    """Return a mask, (length,), that is true at the given positions."""
     marks = np.zeros(length, dtype=bool)
     marks[positions] = True
     return marks
@@ -121,7 +121,7 @@ def descending(scores: FloatArray) -> IntArray:
 
 
 def ratios(part: npt.ArrayLike, whole: npt.ArrayLike, *, undefined: float = np.nan) -> FloatArray:
-    """Divide arrays that broadcast; ``undefined`` where ``whole``, never negative, is 0."""
+    """Divide arrays that broadcast; the result is ``undefined`` where ``whole`` is 0."""
     part, whole = np.asarray(part), np.asarray(whole)
     quotient = np.full(np.broadcast_shapes(part.shape, whole.shape), undefined, dtype=np.float64)
     # Without `where`, NumPy would warn of every empty class, and warnings are errors in the tests.
@@ -130,7 +130,7 @@ def ratios(part: npt.ArrayLike, whole: npt.ArrayLike, *, undefined: float = np.n
 
 
 def less(value: float | None, other: float | None) -> float | None:
-    """Subtract a number from another; None if either is undefined."""
+    """Subtract one number from another; None if either number is undefined."""
     return None if value is None or other is None else value - other
 
 
@@ -184,7 +184,7 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the end row of some images at a time, if the images ascend.
+    """Yield the first row and the end row of several images at a time, if the images ascend.
 
     Equal boxes belong to one image, so a long table can be split between images.
     """
@@ -219,7 +219,7 @@ def _distinct_boxes(
         same = first[number]
         if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
             return first, number
-        # Two different boxes rarely share a hash, and almost never also under other factors.
+        # Two different boxes rarely share a hash, and almost never a second one with other factors.
         mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 

@@ -51,7 +51,7 @@ class Slice:
     attribute : str
         Key of the attribute: ``people``.
     title : str
-        Display name of the attribute: ``People in the image``.
+        Displayed name of the attribute: ``People in the image``.
     name : str
         Name of the range: ``3 to 5``.
     by : {"image", "pair", "class"}
@@ -84,8 +84,8 @@ class Slice:
 class Attribute(NamedTuple):
     """An attribute that splits annotations; ``key``, ``title`` and ``by`` as in :class:`Slice`.
 
-    ``values`` gives (N,), (T,) or (C,) values, or None if the annotations do not say. Each range
-    has a start and a name; values below the first start, and NaN, are in no range.
+    ``values`` returns (N,), (T,) or (C,) values, or None if the annotations do not have them. Each
+    range has a start and a name; values below the first start, and NaN, are in no range.
     """
 
     key: str
@@ -139,7 +139,7 @@ _ABOVE = 1e-9
 
 
 class _Annotated:
-    """Inputs of the attributes, with each attribute as a method."""
+    """The data from which attributes are computed, with one method per attribute."""
 
     def __init__(self, scenes: Scenes) -> None:
         self.scenes = scenes
@@ -211,7 +211,7 @@ class _Annotated:
         names=("not at all", "up to 0.25", "0.25 or more"),
     )
     def crowding(self) -> FloatArray:
-        """Return the largest share, (T,), of the person's box that another person covers."""
+        """Return the largest share, (T,), of the person's box that another person's box covers."""
         scenes = self.scenes
         person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
         image = scenes.box_image[person]
@@ -348,8 +348,8 @@ def tag_slices(
 ) -> tuple[list[Slice], list[str]]:
     """Split annotated images, (N,) names, by tags; note images without tags or annotations.
 
-    ``own`` maps the name of an attribute to the source of the tags of each image. Images are looked
-    up by full name or, if that finds none, by stem. Messages call the tags ``source``.
+    ``own`` maps the name of each attribute to the source of the images' tags. Images are looked up
+    by full name or, if that finds none, by stem. ``source`` names the tags in messages.
 
     Raises
     ------
@@ -357,7 +357,7 @@ def tag_slices(
         If none of the images is annotated, or there is no tag.
     """
     slices: list[Slice] = []
-    notes: dict[str, None] = {}  # the same images are named for each attribute of a file
+    notes: dict[str, None] = {}  # all attributes of a file name the same images
     for attribute, given in own.items():
         where = f"{source}: {attribute}"
         answers: Iterable[bool | Tags]

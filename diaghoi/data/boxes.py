@@ -33,7 +33,7 @@ def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float =
     The IoU of two boxes without area is 0. ``margin`` is 1 for inclusive boxes, whose width is x2 -
     x1 + 1, and 0 for continuous ones; a protocol may add square pixels to every union.
     """
-    # Column by column: NumPy is several times slower along rows of two numbers.
+    # Column by column: NumPy is several times slower if rows have only two numbers.
     shared, height = (
         np.minimum(first[:, stop], second[:, stop]) - np.maximum(first[:, start], second[:, start])
         for start, stop in ((0, 2), (1, 3))
@@ -64,7 +64,7 @@ def iou_of(
 
 
 def reaches(protocol: Protocol, iou: npt.ArrayLike) -> BoolArray:
-    """Check whether an IoU reaches the threshold, or exceeds a strict one; NaN never is."""
+    """Check whether an IoU reaches the threshold, or exceeds a strict threshold; NaN never does."""
     return np.greater(iou, protocol.iou) if protocol.strict else np.greater_equal(iou, protocol.iou)
 
 
@@ -77,7 +77,7 @@ LAYOUTS = {
     "cycxhw": "centre y, centre x, height, width",
     "xxyy": "x1, x2, y1, y2",
 }
-"""Meaning of the four numbers of a box, by name of the layout."""
+"""Meaning of the four numbers of a box, by the name of the layout."""
 
 # Number of images that show whether boxes are fractions; how far most fractions may reach outside
 # their image, and how far all; and the share that counts as most.
@@ -87,8 +87,8 @@ _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
     """Convert (N, 4) boxes of a file from one of :data:`LAYOUTS` to left, top, right, bottom.
 
-    ``margin`` is the distance from the last pixel of a box to its left edge plus its width: 1 if
-    pixels are counted inclusively.
+    ``margin`` is 1 if a box of width w starting at x ends with pixel x + w - 1, as when pixels are
+    counted inclusively.
     """
     if layout == "xyxy":
         return boxes
@@ -99,7 +99,7 @@ def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArra
     first, last = boxes[:, :2], boxes[:, 2:]
     if layout == "yxyx":
         return boxes
-    with np.errstate(over="ignore"):  # infinity is refused by the readers
+    with np.errstate(over="ignore"):  # the readers refuse infinity
         start = first - last / 2 if layout.startswith("c") else first
         return np.concatenate([start, start + last - margin], axis=1)
 

@@ -63,7 +63,7 @@ def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
 
 
 def check_widths(path: Path, rows: Rows) -> None:
-    """Refuse rows that are longer or shorter than the first one, with an ``InputError``."""
+    """Raise an ``InputError`` if a row is longer or shorter than the first row."""
     width = len(rows[0][1])
     for line, cells in rows:
         if len(cells) != width:
@@ -73,14 +73,14 @@ def check_widths(path: Path, rows: Rows) -> None:
 
 
 def check_names(path: Path, names: Sequence[str], whose: str) -> None:
-    """Refuse two columns of the same name, with an ``InputError``."""
+    """Raise an ``InputError`` if two columns have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{path}: two columns are called '{twice}'; give {whose} two names")
 
 
 def number_in(path: Path, line: int, column: str, cell: str) -> float:
-    """Read a number; an empty cell is NaN, anything else an ``InputError``, infinity included."""
+    """Read a finite number; an empty cell is NaN, and anything else raises an ``InputError``."""
     if not cell:
         return math.nan
     value = as_number(cell)

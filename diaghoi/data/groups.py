@@ -46,9 +46,9 @@ def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolA
 
 
 def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
-    """Refuse a protocol that cannot be used on a data set, with an ``InputError``.
+    """Raise an ``InputError`` if a protocol cannot be used on a data set.
 
-    Roles of people, and verbs as classes, need a suitable protocol.
+    Data sets with roles of people, or with verbs as classes, need a suitable protocol.
     """
 
     def fits(protocol: Protocol) -> bool:
@@ -77,7 +77,7 @@ def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
     """Return the (C, C) table of time-sensitive classes, its rows, and their counterparts.
 
-    None for data sets without a list, all except HICO-DET.
+    None for data sets without a list of such classes, which are all except HICO-DET.
     """
     classes = _time_sensitive(vocabulary)
     if classes is None:
@@ -117,7 +117,8 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     return objects
 
 
-# Number of classes from which the complete set of some objects or verbs is unlikely by chance.
+# Number of classes from which a complete set of an object's or verb's classes is hardly a
+# coincidence.
 ENOUGH = 10
 
 
@@ -126,7 +127,7 @@ def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
 
     HICO-DET: RF-UC and NF-UC (unseen combinations, rare or non-rare first), UO (unseen objects), UV
     (unseen verbs), and uc0 to uc4 (unseen combinations, drawn five times), as in the code of
-    ConsNet, EoID and HOICLIP. None are known for other data sets.
+    ConsNet, EoID and HOICLIP. Other data sets have no known splits.
     """
     if vocabulary.name != "hico-det":
         return {}
@@ -211,10 +212,10 @@ def _base_of(
     numbers = {name: {hoi for hoi in of if type(hoi) is int} for name, of in lists.items()}
     every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
-        # Without numbers there is nothing to determine, and a single 0 is more likely a slip.
+        # Without numbers, there is nothing to determine, and a single 0 is more likely a slip.
         return 1, []
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
-        return int(0 not in every), []  # finding the classes says what is wrong
+        return int(0 not in every), []  # the error of finding the classes says what is wrong
     signs: dict[int, str] = {}  # what first says that the numbers count from 0, and from 1
     for name, members in numbers.items():
         kinds = {base: _kind({hoi - base for hoi in members}, vocabulary) for base in (0, 1)}
@@ -241,7 +242,7 @@ def _base_of(
 
 
 def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
-    """Describe a set of classes that is unlikely to be chance; empty for any other set."""
+    """Describe a set of classes that is unlikely to be a coincidence; empty for any other set."""
     every = set(range(len(vocabulary)))
     splits = {name: set(unseen) for name, unseen in zero_shot_splits(vocabulary).items()}
     splits |= {f"the seen classes of {name}": every - unseen for name, unseen in splits.items()}

@@ -29,7 +29,7 @@ def join(
     ranked in that order. Images that are not annotated follow, sorted by name. Results thus do not
     depend on the image order of the prediction file. Images are joined by name, as in
     :func:`named_alike`, or by position if a file has no names. Boxes that are fractions of their
-    image become pixels (:func:`in_pixels`). The predictions are those seen by the ``protocol``
+    image become pixels (:func:`in_pixels`). The predictions are those that the ``protocol`` sees
     (:func:`under`).
 
     Raises
@@ -58,7 +58,7 @@ def join(
     names = annotations.names.tolist()
     # The remaining images are not annotated; -1 gives an empty image.
     rows = [position.pop(name, -1) for name in names]
-    # Otherwise a wrong split would make all numbers zero.
+    # Otherwise, predictions for the wrong split would make all numbers zero.
     if position and names and max(rows) < 0:
         raise InputError(
             f"{predictions.source or 'predictions'}: none of the {len(predictions)} images is "
@@ -147,7 +147,7 @@ def shared_images(*names: StrArray) -> StrArray:
 
 
 def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
-    """Keep the images with certain names, in order."""
+    """Keep the images with the given names, in order."""
     kept = np.isin(scenes.names, names)
     return scenes if kept.all() else scenes.take(np.flatnonzero(kept))
 
@@ -160,7 +160,7 @@ class Joined(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """Number of images and annotated triplets that only one of two annotation files has."""
+    """Numbers of images and of annotated triplets that only one of two annotation files has."""
 
     images: int
     other_images: int

@@ -27,7 +27,7 @@ TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
 
 def give_back_freed_memory() -> None:
-    """Return free memory to the system if the C library supports it, after millions of objects."""
+    """Return free memory to the system, if the C library can, after freeing millions of objects."""
     if trim := _of_c_library("malloc_trim"):
         trim(0)
 
@@ -36,8 +36,8 @@ def keep_freed_memory() -> None:
     """Let this process reuse the memory of freed arrays.
 
     The C library of most Linux systems returns large arrays as soon as they are freed, so the
-    system has to clear pages for each new array: a sixth of the time of resampling. A foreign
-    process that only imports the package is not affected.
+    system has to clear pages for each new array: a sixth of the time of resampling. A process of
+    another program that only imports the package is not affected.
     """
     if mallopt := _of_c_library("mallopt"):
         # All threads share one arena: other arenas hold at most 64 MB and keep nothing larger.
@@ -77,11 +77,11 @@ MEGABYTE = 1_000_000
 
 
 class BudgetError(InputError):
-    """Input that exceeds the memory budget."""
+    """The input exceeds the memory budget."""
 
 
 def budget() -> int:
-    """Return the number of bytes that unbounded data, such as one image, may occupy.
+    """Return how many bytes data of unbounded size, such as one image, may occupy.
 
     Everything else is processed in parts of a few megabytes.
 
@@ -115,7 +115,7 @@ def allowing(megabytes: int) -> Iterator[None]:
 
 
 def check_budget(size: int, what: str) -> None:
-    """Raise a ``BudgetError`` if ``what`` takes more bytes than the budget."""
+    """Raise a ``BudgetError`` if ``what`` takes more bytes than the budget allows."""
     if size > budget():
         needed = -(-size // MEGABYTE)
         option = "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
@@ -265,7 +265,8 @@ class Scratch:
             return StoredArray.in_memory(values)
         try:
             if self._file is None:
-                # Unbuffered, so that data that did not fit is not written again.
+                # The file is unbuffered, so that data for which there was no room is not written
+                # again.
                 self._file = tempfile.TemporaryFile(buffering=0, prefix="diaghoi-")  # noqa: SIM115
             offset = self._file.seek(0, os.SEEK_END)
             if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
@@ -280,7 +281,7 @@ class Scratch:
 
 
 def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a table as views of some rows at a time.
+    """Yield the columns of a table as views of a few rows at a time.
 
     The memory of the whole table is released after each part, so that rows on disk need little
     memory.
@@ -293,7 +294,8 @@ def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[di
 def release(*arrays: Array) -> None:
     """Free the memory of arrays that lie on disk; their values are reread on demand."""
     for array in arrays:
-        # A view knows only its base array; the mapped file is at the end of the chain.
+        # A view knows only the array that it is based on; the mapped file is at the end of this
+        # chain.
         owner: Any = array
         while isinstance(owner, np.ndarray):
             owner = owner.base

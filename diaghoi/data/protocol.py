@@ -26,7 +26,7 @@ class Group(NamedTuple):
 
 
 MOST = 1_000_000_000
-"""Largest number of triplets per image or class in a choice."""
+"""Upper limit of choices that are numbers of triplets, per image or per class."""
 ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 """The recall levels of 11-point AP as built by the official evaluators: the fourth is
 0.30000000000000004, which a recall of exactly 3/10 does not reach. Choices that must be equal for
@@ -76,16 +76,16 @@ class Protocol:
     name : str
         Name shown in tables, figures and files.
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
-        HOI classes that count: all classes, classes of real interactions (not of the verb
-        `no_interaction`), classes with a role for an object, classes that the data set marks for
-        evaluation, or all classes of a data set whose classes are verbs, whatever the object.
+        HOI classes that count: all classes; classes of real interactions (not of the verb
+        `no_interaction`); classes with a role for an object; classes that the data set marks for
+        evaluation; or all classes of a data set whose classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
         How a prediction is matched to its annotation: by both boxes and their categories
         (HICO-DET), or by the person it overlaps most and then by role (V-COCO, where categories do
         not count).
     missing_role : {"empty", "anything"}
-        With pairing by person, the predictions that fit an annotation without a box for the role:
-        only an empty box (V-COCO's scenario 1) or any (scenario 2).
+        With pairing by person, which predicted boxes fit an annotation without a box for the role:
+        only an empty box (V-COCO's scenario 1) or any box (scenario 2).
     considered : int or None
         Number of top predictions per image that may be assigned to unfound annotated triplets; None
         for all.
@@ -106,13 +106,13 @@ class Protocol:
         published Diag-HOI code: a class with rows in the ranked list does not count; a class
         without rows counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
-        Whether an annotated class that no prediction names counts, 0, in the means of groups of
+        Whether an annotated class that no prediction names counts, as 0, in the means of groups of
         classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
-        Value of a class without annotations in these images, or without remaining ones after missed
-        triplets are repaired. "zero" is the rule of CMD-SE's code, which divides by the number of
-        all its classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule
-        of QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
+        Value of a class that has no annotations in these images, or none left once missed triplets
+        are repaired. "zero" is the rule of CMD-SE's code, which divides by the number of all its
+        classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule of
+        QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
     claim : {"best", "first left", "all left"}
         With pairing by triplet, the annotation that a prediction claims among those that both boxes
         reach: the one with the largest overlap, even if another prediction has found it (the
@@ -132,7 +132,7 @@ class Protocol:
         test set (the wording of the Diag-HOI paper), or are listed in the description of the data
         set.
     groups : tuple of Group
-        Further groups of classes to report, for instance unseen and seen ones.
+        Additional groups of classes to report, such as unseen and seen classes.
     top : int or None
         Number of top-scoring triplets per image that count; None for all triplets in the file.
     top_of_class : int or None
@@ -193,7 +193,7 @@ class Protocol:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Describe all choices, by name of the choice; empty if the name is sufficient."""
+        """Describe all choices, keyed by name; a description is empty if the name is enough."""
         person, levels = self.pairing == "person", self.levels_from.replace("both", "from both")
         boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
@@ -246,7 +246,7 @@ class Protocol:
 
     @property
     def levels(self) -> FloatArray | None:
-        """Return the recall levels at which precision is read, None for the area."""
+        """Return the recall levels at which precision is read; None for the area."""
         if self.average_precision == "area":
             return None
         steps = 100 if self.average_precision == "101-point" else 10
@@ -262,7 +262,7 @@ class Protocol:
 
     @property
     def of_verbs(self) -> Protocol:
-        """Return the protocol without the choices about HOI classes, to score verbs instead."""
+        """Return the protocol without its choices about HOI classes, in order to score verbs."""
         return replace(
             self,
             top_of_class=None,
@@ -277,19 +277,19 @@ class Protocol:
 
     @property
     def margin(self) -> float:
-        """Pixels by which a box is wider than the distance of its edges: 1 if inclusive."""
+        """Pixels by which a box is wider than the distance between its edges: 1 if inclusive."""
         return 1.0 if self.boxes == "inclusive" else 0.0
 
     def agrees(self, other: Protocol, choices: Sequence[str]) -> bool:
-        """Check whether some choices, such as :data:`MATCHING`, equal those of another protocol."""
+        """Check whether choices such as :data:`MATCHING` equal those of another protocol."""
         return all(getattr(self, field) == getattr(other, field) for field in choices)
 
 
-# These do not depend on the counted classes: all classes are matched.
+# These choices do not depend on which classes count, because all classes are matched.
 MEASURING = ("pairing", "boxes", "added_to_union")
 """Choices that decide which boxes are compared, and their IoU."""
 OVERLAPPING = (*MEASURING, "iou", "strict")
-"""Choices that decide which boxes overlap which."""
+"""Choices that decide which boxes overlap."""
 MATCHING = (*OVERLAPPING, "missing_role", "claim")
 """Choices that decide the true positives of every class."""
 
@@ -375,11 +375,11 @@ _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
 }
 """Numeric choices: the type, the minimum and maximum, and both in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
-"""The same for all others, which are numbers of triplets."""
+"""The same for all other numeric choices, which are numbers of triplets."""
 
 
 def _exact(number: float) -> str:
-    """Print a number so that it reads back unchanged."""
+    """Format a number so that reading it gives exactly the same number."""
     return repr(float(number)).removesuffix(".0")
 
 
@@ -452,7 +452,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
     while any(amiss := _amiss(chosen, parts)):
         changes = [change for part in (*amiss[0], *amiss[1]) for change in _changes(part)]
         nearer = [replace(chosen, **change) for change in changes]
-        # The parts of the line come first, each followed by its implied choices.
+        # The parts of the line come first, each followed by the choices that it implies.
         chosen = min(nearer, key=lambda protocol: tuple(map(len, _amiss(protocol, parts))))
         lacking, more = _amiss(chosen, parts)
         if (len(lacking), len(more)) >= (len(amiss[0]), len(amiss[1])):
@@ -464,7 +464,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
 
 
 def _amiss(protocol: Protocol, parts: list[str]) -> tuple[list[str], list[str]]:
-    """List the parts of a line that a protocol lacks, and the protocol's parts missing from it."""
+    """List the parts of a line that a protocol lacks, and its parts that the line lacks."""
     own = _short_parts(protocol.name, protocol.choices)
     return [part for part in parts if part not in own], [part for part in own if part not in parts]
 
@@ -608,7 +608,7 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:
-    """Refuse group names that would hide other numbers, in results or as titles."""
+    """Raise an error for group names that would hide other numbers, in results or as titles."""
     taken = {name.replace("_", "-") for name in RESERVED}
     for group in groups:
         key = group.name.lower().replace("_", "-")

@@ -26,7 +26,7 @@ Source = TypeVar("Source", bound="SceneSource")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSource(ABC):
-    """A source of scenes, some images at a time: :class:`Scenes` itself, or a file.
+    """A source that provides scenes, a few images at a time: :class:`Scenes` itself, or a file.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class SceneSource(ABC):
     top : int or None
         Number of triplets per image if the reader kept only the best ones.
     source, notes : str and tuple of str
-        The file, for messages, and remarks on how it was read.
+        The file that messages name, and remarks on how it was read.
     """
 
     vocabulary: Vocabulary
@@ -85,7 +85,7 @@ class SceneSource(ABC):
 
     @abstractmethod
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of some images, in the given order."""
+        """Return the scenes of the given images, in the given order."""
 
     @abstractmethod
     def with_names(self: Source, names: StrArray) -> Source:
@@ -151,8 +151,9 @@ class Scenes(SceneSource):
         Classes with filled-in values (V-COCO), at the first triplet of each person in the file: bit
         c stands for class c. See :func:`filled_in`.
     unread : (N, 3) int array or None
-        Unreadable parts of the answer to each image, for a detector without scores such as a
-        language model: see :data:`UNREAD`. None for annotations and detectors with scores.
+        Parts of the answer on each image that could not be read, for a detector without scores,
+        such as a language model: see :data:`UNREAD`. None for annotations and detectors with
+        scores.
     numbering : str or None
         Object numbering of the file (``hico80``), if its labels were translated by
         :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` uses the numbering of the
@@ -244,22 +245,22 @@ class Scenes(SceneSource):
 
     @cached_property
     def listed(self) -> BoolArray:
-        """Return a mask, (P,), of the listed pairs, or of all with an object if none is listed."""
+        """Return a mask, (P,), of the listed pairs, or else of all pairs with an object."""
         if self.pair_score is None:
             return np.asarray(self.pair_object >= 0)
         return ~np.isnan(self.pair_score)
 
     def outside(self, sizes: IntArray) -> BoolArray:
-        """Return a mask of the boxes more than a pixel outside their image; ``sizes`` is (N, 2).
+        """Return a mask of boxes that are more than a pixel outside their image; sizes are (N, 2).
 
-        Images of size 0 are of unknown size.
+        A size of 0 means that it is unknown.
         """
         size = sizes[self.box_image]
         beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)
         return np.asarray((size[:, 0] > 0) & (beyond | (self.box_xyxy[:, :2] < -_EDGE).any(axis=1)))
 
     def between(self, first: int, stop: int) -> Scenes:
-        """Return the images ``first`` to ``stop - 1``; most columns are views of this one's."""
+        """Return the images ``first`` to ``stop - 1``; most columns are views of these columns."""
         ends = np.minimum([first, stop], len(self))
         rows = {table: slice(*bounds[ends].tolist()) for table, bounds in self.bounds.items()}
         shift = {table: rows[table].start for table in rows}
@@ -279,7 +280,7 @@ class Scenes(SceneSource):
 
     @classmethod
     def concatenate(cls, parts: Iterable[Scenes]) -> Scenes:
-        """Join at least one part of the scenes of one file, in order."""
+        """Join the parts, at least one, of the scenes of a file, in order."""
         remaining = iter(parts)
         head = next(remaining)
         first = {"image": 0, "box": 0, "pair": 0}
@@ -322,7 +323,7 @@ class Scenes(SceneSource):
         return self
 
     def keep(self, pairs: BoolArray) -> Scenes:
-        """Keep the masked pairs, (P,), and their triplets, with all images and boxes."""
+        """Keep the pairs in a mask, (P,), and their triplets, along with all images and boxes."""
         every, triplets = slice(None), pairs[self.triplet_pair]
         dropped = np.cumsum(~pairs, dtype=self.triplet_pair.dtype)[self.triplet_pair[triplets]]
         rows = {"box": every, "pair": pairs, "triplet": triplets}
@@ -337,7 +338,7 @@ class Scenes(SceneSource):
         }
 
     def _select(self, images: Any, rows: Any, box_image: IntArray, shift: Any) -> Scenes:
-        """Restrict columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
+        """Restrict columns to ``rows``, and lower references to boxes and pairs by ``shift``."""
         objects = self.pair_object[rows["pair"]]
         changed: dict[str, Any] = {
             "names": _rows_or_empty(self.names, images, ""),
@@ -414,7 +415,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
 
 
 def _rows_or_empty(array: Array, images: Any, empty: Any) -> Array:
-    """Select rows, with ``empty`` in those whose image is -1."""
+    """Select the rows of the given images, and put ``empty`` where the image is -1."""
     if isinstance(images, slice):
         return array[images]
     padded = np.concatenate([array, np.full_like(array, empty, shape=(1, *array.shape[1:]))])

@@ -34,7 +34,7 @@ class Column:
         ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
         shown as it is, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
-        Direction of better values; None if neither direction is better.
+        Which values are better; None if neither direction is better.
     group : str
         Title shared by neighbouring columns; empty for none.
     width : int
@@ -60,7 +60,7 @@ class Cell:
     text, mark : str
         The displayed text, and the mark after it, which the caption explains.
     best : bool
-        Whether no other number of the column is better at the displayed precision.
+        Whether no other number in the column is better at the displayed precision.
     """
 
     value: float | None = None
@@ -132,7 +132,7 @@ class Table:
     footnotes : tuple of str
         Remarks shared by several tables, shown once for all of them.
     best : str
-        Meaning of the mark of the best number in a column.
+        Explanation of the mark of the best number in a column.
     narrow : bool
         Whether LaTeX sets the table in one column of a paper, however long the row names.
     beside : bool
@@ -174,7 +174,7 @@ class Table:
         return any(cell.best for row in self.rows for cell in row.cells)
 
     def with_columns(self, places: Sequence[int]) -> Table:
-        """Keep the columns at some positions, in that order."""
+        """Keep the columns at the given positions, in that order."""
 
         def kept(row: Row) -> Row:
             return replace(row, cells=tuple(row.cells[place] for place in places))
@@ -289,7 +289,7 @@ def percent(value: float | None, *, signed: bool = False) -> str:
 
 
 def has_width(interval: Sequence[float]) -> bool:
-    """Check whether the ends of an interval, fractions, differ when shown in percent."""
+    """Check whether the ends of an interval of fractions differ when shown in percent."""
     low, high = interval
     return percent(low) != percent(high)
 

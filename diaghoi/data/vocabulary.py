@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
-    """Conventions of the files of a data set: numbers of objects and verbs, and boxes.
+    """How the files of a data set number objects and verbs, and how they write boxes.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ class Vocabulary:
     name : str
         Name of the data set, as in ``--dataset``.
     of : str or None
-        The data set whose files this one shares, but with other classes; None for its own files.
+        The data set whose files this data set uses with other classes; None if it has files of its
+        own.
     objects, verbs : tuple of str
         Names; their indices are the numbers used in the package.
     class_object, class_verb : (C,) int array
@@ -137,7 +138,7 @@ class Vocabulary:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Eight hexadecimal digits that change with any name or class."""
+        """Eight hexadecimal digits that change if any name or class changes."""
         classes = (self.class_object.tolist(), self.class_verb.tolist())
         content = repr((self.objects, self.verbs, classes)).encode()
         return hashlib.sha256(content).hexdigest()[:8]
@@ -249,7 +250,7 @@ def v_coco() -> Vocabulary:
 
 @cache
 def v_coco_images() -> dict[str, frozenset[str]]:
-    """Names of the images of V-COCO's val and test split, by split."""
+    """Names of the images in the val and the test split of V-COCO, by split."""
     rows = facts("v_coco_images.csv")
     return {
         split: frozenset(row["image"] for row in rows if row["split"] == split)
@@ -356,7 +357,7 @@ VOCABULARIES = {
 
 
 def printed_name(dataset: str) -> str:
-    """Return the name of a data set as in papers, ``HICO-DET``; a user's own keeps its name."""
+    """Return the name of a data set as in papers, ``HICO-DET``; other data sets keep theirs."""
     return dataset.upper() if dataset in VOCABULARIES else dataset
 
 

@@ -1,4 +1,4 @@
-"""Engine on a Dask cluster: local processes, or workers anywhere.
+"""Run tasks on a Dask cluster: in local processes, or with workers anywhere.
 
 On a SLURM cluster, `dask-jobqueue <https://jobqueue.dask.org>`_ starts the workers as jobs, and the
 sweep uses its scheduler::
@@ -26,13 +26,13 @@ from diaghoi.exceptions import InputError
 
 PATIENCE = 30  # seconds to wait for a scheduler to answer
 SETTINGS = {
-    # Number of losses that Dask tolerates.
+    # Number of lost workers that Dask tolerates for a task.
     "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
     # A local cluster gives up workers that do not start in time, and without workers all tasks
     # would wait forever. On a busy machine, a worker takes half a minute to start.
     "distributed.deploy.lost-worker-timeout": "1h",
-    # Dask polls its processes many times a second, which takes an eighth of a processor. These
-    # intervals are four times cheaper.
+    # Dask polls its processes many times a second, which takes an eighth of a processor. With these
+    # intervals, polling costs a quarter.
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "2s",

@@ -31,7 +31,7 @@ LOST = (
 
 
 class Task(NamedTuple):
-    """A piece of work. Its outcome is returned unless other tasks need it.
+    """A piece of work. Its outcome is returned, unless other tasks need it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Failure:
 
 
 class Engine(AbstractContextManager["Engine"], Protocol):
-    """Task runner; a context manager that ends its workers."""
+    """A runner of tasks; as a context manager, it ends its workers."""
 
     @property
     def workers(self) -> int:
@@ -113,8 +113,8 @@ class LocalEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        # The interpreter would also wait for workers at exit, but may close their queues first, and
-        # then wait forever. After an interrupt nothing waits.
+        # At exit, the interpreter would wait for workers, too, but it may close their queues first,
+        # and would then wait forever. After an interrupt nothing waits.
         wait_for = kind is None or issubclass(kind, Exception)
         for executor in [*self._idle, *(executor for _, executor in self._working.values())]:
             executor.shutdown(wait=wait_for, cancel_futures=True)
