@@ -68,7 +68,7 @@ class ImageCounts:
 
 
 def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the K entries of each row and image: sparse int32 array of a shape, (R, N)."""
+    """Count how many of the K entries have each row and image: sparse int32 array, (R, N)."""
     from scipy.sparse import csr_array
 
     # Entries are sorted and counted here, so that SciPy has no duplicates to sum.
