@@ -78,9 +78,9 @@ class ClosePairs:
     pairs : int
         Number of predicted pairs.
     better, worse : (K,) int array
-        Two close pairs each, the better-scored one first.
+        The higher-scored and the lower-scored pair of each of K couples of close pairs.
     overlap : (K,) float64 array
-        Overlap of each two.
+        Overlap of the two pairs of each couple.
     """
 
     pairs: int
