@@ -221,8 +221,7 @@ class Block:
     def _by_class(self) -> tuple[Sorted, Sorted]:
         """Sort all predictions by class, and those of the protocol with their labels."""
         predictions, given = self._filled_in
-        # Ignored predictions are in no ledger, although an annotation may have been assigned to
-        # one.
+        # Ignored predictions are in no ledger, even if an annotation was assigned to them.
         ignored = self._matched_filled_in.candidates.ignored
         of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
         hoi = predictions.triplet_class[of_class].astype(np.int16)

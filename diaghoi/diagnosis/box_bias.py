@@ -104,7 +104,7 @@ def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
 
 
 def without_crowds(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes]:
-    """Skip images with so many boxes that comparing all of them would take long.
+    """Skip images with so many boxes that comparing all of them would take too long.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[
 
 
 def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
-    """Find the scaling about their centres at which boxes fit best."""
+    """Find the scale factor, applied about the box centres, at which the boxes fit best."""
     centre = (found.corners[:, :2] + found.corners[:, 2:]) / 2
     half = (found.corners[:, 2:] - found.corners[:, :2]) / 2
 

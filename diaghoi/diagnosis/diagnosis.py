@@ -466,7 +466,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def actions(self) -> dict[str, Any]:
-        """Action mAP and mean max recall, also in each other split.
+        """Action mAP and mean max recall, overall and for every other split.
 
         None if the file has no action scores.
         """

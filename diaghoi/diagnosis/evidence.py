@@ -17,7 +17,8 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 
-# The slice of the rows of a class among all rows, and a function that reads one of their columns.
+# Where the rows of a class are among all rows, as a slice, and a function that reads one of
+# their columns.
 OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 

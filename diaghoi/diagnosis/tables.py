@@ -49,7 +49,7 @@ def class_table(
     ledger : Ledger
         The predictions that count.
     protocol : Protocol
-        The classes that count in a mean.
+        Determines the classes that count in a mean.
     splits : mapping of (C,) bool arrays
         The reported groups of classes, including ``full``.
     scores : ClassScores

@@ -44,7 +44,7 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
 
     CDN on HICO-DET suppresses the triplets of each class separately; here whole pairs are dropped
     (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object repeats
-    nothing and is kept. Whether boxes cover whole pixels follows the data set.
+    nothing and is kept. The data set determines whether boxes cover whole pixels.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ class ClosePairs:
     pairs : int
         Number of predicted pairs.
     better, worse : (K,) int array
-        Two close pairs each, the better-scored one first.
+        The higher-scored and the lower-scored pair of each of K couples of close pairs.
     overlap : (K,) float64 array
-        Overlap of each two.
+        Overlap of the two pairs of each couple.
     """
 
     pairs: int

@@ -69,7 +69,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         }
     called, looked_at = _other_names(*_surest(predicted, annotated, score), best, annotations)
     what, shift = max(shifted, key=lambda each: shifted[each])
-    # If only a few verbs are in another order, many may match the next verb by chance.
+    # If a few verbs are permuted, many pairs may fit a shift by one verb just by chance.
     sure = MOST if len(called) >= VERBS else AGREEING
     if shifted[what, shift] > max(SHIFTED * own, sure):
         named = "HOI classes" if what == "classes" else what
@@ -151,7 +151,7 @@ def _repair_of(what: str, shift: int) -> str:
 
 
 def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:
-    """Return the verb of the HOI class before or after each verb and object; -1 for none."""
+    """Return the verb of the object's preceding or following HOI class; -1 if it has none."""
     hoi = vocabulary.class_of[label, verb]
     other = np.clip(hoi + shift, 0, len(vocabulary) - 1)
     same = (hoi >= 0) & (vocabulary.class_object[other] == label)

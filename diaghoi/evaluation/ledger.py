@@ -325,8 +325,8 @@ class Ledger(Ranked):
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        # An oracle moves rows that are assigned to a triplet of another class to that class,
-        # possibly in another part.
+        # If a row is assigned to a triplet of another class, an oracle moves the row to that
+        # class, which may be in another part.
         moved = []
         for classes, part in self.parts():
             for meant_by in (part.row_annotation, part.row_attempt):

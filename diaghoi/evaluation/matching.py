@@ -140,7 +140,7 @@ def _joined(
 def _localised(
     annotations: Scenes, predictions: Scenes, hits: PairHits
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """List predictions with the same-verb annotated triplets that both of their boxes reach.
+    """Pair each prediction with the annotated triplets of its verb that both of its boxes reach.
 
     Returns
     -------

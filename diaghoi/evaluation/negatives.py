@@ -77,9 +77,9 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
     Returns
     -------
     dict
-        ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the number
-        of the published code, at most 0.918 (see ``PUBLISHED_LEVELS``). Both are None if no pair is
-        negative or a score is missing. ``pairs`` and ``negatives``: counts.
+        ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the value
+        that the published code gives, at most 0.918 (see ``PUBLISHED_LEVELS``). Both are None if no
+        pair is negative or a score is missing. ``pairs`` and ``negatives``: counts.
     """
     negatives = sum(int(part.negative.sum()) for part in pairs.parts())
     ap = published = None

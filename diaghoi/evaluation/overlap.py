@@ -244,7 +244,7 @@ def _meeting(
 ) -> Iterator[_Hits]:
     """Yield, in parts, the possible and wanted pairs whose boxes reach each other, with IoU.
 
-    ``mine`` and ``theirs`` are one box of each predicted and of each annotated pair.
+    ``mine`` has one box of each predicted pair, ``theirs`` one of each annotated pair.
     """
     reaching = np.flatnonzero(boxes.reached)
     by_box = wanted[np.argsort(theirs[wanted], kind="stable")]

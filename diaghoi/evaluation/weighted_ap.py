@@ -68,7 +68,7 @@ class ImageCounts:
 
 
 def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the K entries of each row and image: sparse int32 array of a shape, (R, N)."""
+    """Count how many of the K entries have each row and image: sparse int32 array, (R, N)."""
     from scipy.sparse import csr_array
 
     # Entries are sorted and counted here, so that SciPy has no duplicates to sum.
@@ -124,8 +124,9 @@ class WeightedRanking:
     Parameters
     ----------
     rows, true : ImageCounts
-        For each of R runs of true positives of a class, and each of N images: the rows up to its
-        end since the previous run, including false positives, and the true positives among them.
+        Counts per run (R runs of true positives of a class) and image (N): the rows after the
+        previous run up to the end of this one, false positives included, and the true positives
+        among them.
     start, stop : (C,) int array
         The runs of each class.
     ranked, positives : ImageCounts
