@@ -198,7 +198,7 @@ class Accumulator:
 
 
 def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
-    """Return the defined main numbers of a diagnosis by name."""
+    """Return the main numbers of a diagnosis by name, without those that are undefined."""
     oracles = {name: found["delta_map"]["full"] for name, found in diagnosis.oracles.items()}
     groups = {f"official/{setting}": found for setting, found in diagnosis.official.items()} | {
         "map": diagnosis.mean_ap,
@@ -208,6 +208,7 @@ def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
     }
     for group, values in groups.items():
         for name, value in values.items():
-            # The benchmark also holds the source of its setting, and the AP of each class.
+            # The benchmark's numbers also include the source of Known Object, and the AP of each
+            # class.
             if isinstance(value, float):
                 yield f"{group}/{name}", value

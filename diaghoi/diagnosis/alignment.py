@@ -76,7 +76,7 @@ def aligned_ledger(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
 
 
 def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
-    """Return a diagnosis with its images, and so equal scores, in another order.
+    """Return a diagnosis with its images in another order, which also reorders equal scores.
 
     Parameters
     ----------

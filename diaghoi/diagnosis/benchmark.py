@@ -1,4 +1,4 @@
-"""Compute the numbers of each data set's benchmark, which every report contains."""
+"""Compute the numbers of the benchmark of a data set, which every report contains."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def benchmarks(predictions: SceneSource) -> list[Protocol]:
 
 
 def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> list[Protocol]:
-    """Set the customary number of triplets per image in protocols."""
+    """Set the number of triplets per image that is customary in protocols."""
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
 
 class KnownObjects(NamedTuple):
-    """The images that count for the classes of each object in the setting Known Object.
+    """Which images count for the classes of each object in the setting Known Object.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def official_figures(
     groups : tuple of Group
         Groups of classes to report in addition to those of the benchmark.
     known : KnownObjects
-        Needed by the setting Known Object.
+        The images of each object for the setting Known Object.
 
     Returns
     -------

@@ -219,13 +219,13 @@ class Block:
         return self.matched.among_best(self.protocol.top)
 
     def _by_class(self) -> tuple[Sorted, Sorted]:
-        """Sort all predictions by class, and those of the protocol with their labels."""
+        """Sort all predictions by class, and likewise those of the protocol, with their labels."""
         predictions, given = self._filled_in
         # Ignored predictions are in no ledger, even if an annotation was assigned to them.
         ignored = self._matched_filled_in.candidates.ignored
         of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
         hoi = predictions.triplet_class[of_class].astype(np.int16)
-        # Stable, so that the rows of a class keep input order, which breaks ties.
+        # The sort is stable, so that the rows of a class keep their input order, which breaks ties.
         by_class = np.argsort(hoi, kind="stable")
         row, hoi = of_class[by_class], hoi[by_class]
         classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
@@ -242,7 +242,7 @@ class Block:
                 "counts": counts,
             },
         )
-        # Filled-in predictions are dropped here: none counts.
+        # Filled-in predictions are dropped here, because none of them counts.
         place = np.empty(len(counted), dtype=np.int64)
         place[given] = np.arange(len(given))
         row, hoi = place[row[counts]], hoi[counts]
@@ -395,7 +395,7 @@ class Block:
 
 
 def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
-    """Return a mask of the images whose predictions count: all, or only annotated ones."""
+    """Return a mask of the images whose predictions count: all images, or only those annotated."""
     if protocol.images_without_annotations == "left out":
         return marked(annotations.triplet_image, len(annotations))
     if protocol.pairing == "person":

@@ -92,7 +92,7 @@ def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[
     """Yield possible readings: a description, the advice, and the boxes under that reading."""
     image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
-    # V-COCO's official layout has no other boxes.
+    # The official layout of V-COCO has no boxes other than these.
     option = "" if annotations.vocabulary.agents is not None else "give --read boxes={}, or "
     # The boxes may have been read as corners, or as left, top, width and height; a note then says
     # so.
@@ -143,7 +143,7 @@ def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
 def _images(
     annotations: Scenes, predictions: Scenes
 ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Yield the annotated and the predicted boxes of images with few enough boxes."""
+    """Yield the annotated and the predicted boxes of the images that do not have too many boxes."""
     mine, theirs = annotations.bounds["box"], predictions.bounds["box"]
     for image in range(len(annotations)):
         true, found = (
@@ -157,7 +157,7 @@ def _images(
 def _agreeing(
     votes: FloatArray, annotated: IntArray, found: IntArray, tolerance: float
 ) -> tuple[FloatArray, int]:
-    """Find the value on which most boxes (at least two) agree, and their number, 0 if none."""
+    """Find the value on which most boxes (at least two) agree, and how many do; 0 if none do."""
     best, count = votes[:0], 1
     for vote in votes:
         agree = np.abs(votes - vote).max(axis=1) < tolerance

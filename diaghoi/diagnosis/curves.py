@@ -1,4 +1,4 @@
-"""Compute the curves behind summary numbers: precision-recall, and pair recall by kept pairs."""
+"""Compute the curves behind summary numbers: precision-recall, and pair recall by pairs kept."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def negatives_curve(pairs: Negatives) -> Curve:
 
 
 class PairPoint(NamedTuple):
-    """One setting that keeps some of the predicted pairs, and the result.
+    """A setting that keeps some of the predicted pairs, and its result.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def pair_sweeps(
 
     with threads() as pool:
         blocks = list(pool.map(counts, block_bounds(predictions)))
-    # Settings that keep all pairs of every image add nothing.
+    # Settings that keep all pairs of every image would add nothing.
     most = max(block.most for block in blocks)
     total = np.sum([block.kept for block in blocks], axis=0)
     images, annotated = (sum(each) for each in zip(*(block[1:3] for block in blocks), strict=True))
@@ -276,14 +276,14 @@ def pair_sweeps(
 
 
 class _Counts(NamedTuple):
-    """Counts of annotated and listed pairs in some images.
+    """Counts of annotated and listed pairs in a block of images.
 
     Parameters
     ----------
     most : int
         Largest number of pairs in an image.
     images, annotated : int
-        Images and annotated pairs that count.
+        Number of images and of annotated pairs that count.
     kept : (1 + settings, 3) int array
         Number of listed pairs, localised annotated pairs, and credited listed pairs: first with all
         pairs, then at each setting of each sweep.
@@ -302,7 +302,7 @@ def _counts(
     protocol: Protocol,
     settings: Mapping[str, Sequence[float]],
 ) -> _Counts:
-    """Count the remaining pairs of some images, as :mod:`~diaghoi.diagnosis.blocks` does."""
+    """Count the remaining pairs of a block of images, as :mod:`~diaghoi.diagnosis.blocks` does."""
     boxes = box_overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)

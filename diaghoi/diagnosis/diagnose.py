@@ -58,13 +58,13 @@ def diagnose(
         Image-level labels of HICO for Known Object, or the path of HICO's ``anno.mat``. Without
         them the box annotations decide.
     also : sequence of Protocol
-        Further protocols whose mAP is requested: see :func:`diaghoi.diagnosis.rosetta.figures`.
+        Additional protocols whose mAP is requested; see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional
         Called with the number of images done since the last call.
     pairs : path, optional
         The pair file of the detector.
     force : bool
-        Whether to continue with implausible files, whose numbers may be meaningless.
+        Whether to continue if files are implausible, although the numbers may then be meaningless.
     **reading
         How to read the files, such as ``dataset="own.toml"``: :class:`diaghoi.formats.Reading`.
 
@@ -128,7 +128,7 @@ def diagnose(
 
 
 def check_choices(annotations: SceneSource, protocol: Protocol) -> None:
-    """Refuse a protocol for other data sets, and annotations without any triplet.
+    """Reject a protocol for other data sets, and annotations without any triplet.
 
     Raises
     ------

@@ -61,11 +61,11 @@ PUBLIC = (
     *("best_threshold", "operating_points", "bootstrap", "shortcuts", "summary", "plot"),
     *("to_dict", "to_frame", "save", "load", "sum"),
 )
-"""Attributes that users of a diagnosis need; its inputs remain available to developers."""
+"""Attributes that users of a diagnosis need; other attributes are for developers."""
 
 
 class Costs(dict[Any, "float | None"]):
-    """ΔmAP by error, a fraction, in the full mean; by error and group, in the mean of the group.
+    """ΔmAP, as a fraction: by error in the full mean; by error and group in the mean of the group.
 
     >>> diagnosis.delta_map["association"], diagnosis.delta_map["association", "rare"]
     ... # doctest: +SKIP
@@ -124,8 +124,8 @@ class Diagnosis(DiagnosisMethods):
     unknown_annotated, unknown_predicted : int
         Number of triplets whose object and verb form no HOI class; these are omitted.
     other_subjects : (2, objects) int array
-        Number of counted triplets, annotated and predicted, with a non-person subject, by its
-        category.
+        Number of counted triplets, annotated and predicted, whose subject is not a person, by the
+        subject's category.
     answers : Answers or None
         Answers of a detector without scores that cannot be evaluated as given.
     reading_notes : tuple of str
@@ -135,7 +135,7 @@ class Diagnosis(DiagnosisMethods):
         with the diagnosis, and some figures need them. Empty if they were not kept.
     counted : dict of two (N,) int arrays
         Contribution of each image to the numerator and the denominator of each registered ratio, by
-        path. Filled for sums, and if the scenes were not kept.
+        path. Present for sums, and if the scenes were not kept.
     """
 
     vocabulary: Vocabulary
@@ -200,7 +200,8 @@ class Diagnosis(DiagnosisMethods):
                 if mine != other:
                     raise InputError(f"diagnoses with different {name} do not add: {mine}, {other}")
         names = np.concatenate([part.names for part in parts])
-        # Images without names are joined by position, so shared ones cannot be detected.
+        # Images without names are joined by position, so images that diagnoses share cannot be
+        # detected.
         unique, number = np.unique(names[names != ""], return_counts=True)
         if (number > 1).any():
             raise InputError(
@@ -328,13 +329,13 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def coverage(self) -> dict[str, Any]:
-        """Coverage of the annotated images by the prediction file; empty if complete.
+        """How far the prediction file covers the annotated images; empty if it has all of them.
 
         ``annotated_images``, ``predicted_images`` and ``shared_images`` of the files;
         ``triplets_elsewhere``: counted annotated triplets in images missing from the prediction
         file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the shared images
-        alone, in the form of the attributes of the same names. The dict is also empty if nothing is
-        annotated in the other images.
+        alone, in the form of the attributes of the same names. It is also empty if nothing is
+        annotated in the missing images.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -359,8 +360,8 @@ class Diagnosis(DiagnosisMethods):
     def lost(self) -> dict[str, int]:
         """Triplets that are missed on found pairs.
 
-        ``triplets``: how many; ``both_boxes``: the number of them whose image has a prediction of
-        their class with both boxes wrong.
+        ``triplets``: their number. ``both_boxes``: for how many of them the image has a prediction
+        of the same class with both boxes wrong.
         """
         return lost_triplets(self.ledger)
 
@@ -571,7 +572,7 @@ class Diagnosis(DiagnosisMethods):
     def best_threshold(self) -> float | None:
         """The score threshold with the highest F1; None if there is no true positive.
 
-        The F1 is that of all classes together, ``full`` of :meth:`detections`.
+        This is the F1 of all classes together: ``full`` in :meth:`detections`.
         """
         return best_threshold(self.ledger)
 
@@ -590,7 +591,8 @@ class Diagnosis(DiagnosisMethods):
             ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
             ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
             each class that is annotated or predicted. If a detector without scores lists triplets
-            outside the classes of the data set, these are wrong too, and count in ``full``.
+            outside the classes of the data set, these triplets are wrong, too, and count in
+            ``full``.
         """
         counted = detections(self.ledger, threshold)
         outside = 0 if self.answers is None else self.answers.outside_classes

@@ -22,7 +22,7 @@ from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 
-# Number of rows that one thread ranks at a time, and of rows in memory at once.
+# Number of rows that a thread ranks at a time, and number of rows in memory at once.
 _FEW, _MANY = 50_000, 500_000
 
 
@@ -228,7 +228,7 @@ def _rank(
     blocks: Sequence[BlockEvidence], counts: BoolArray, pool: Executor, scratch: Scratch
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
-    # Convert indices into all triplets to indices into counted ones; -1, no triplet, stays.
+    # Convert indices into all triplets to indices into the counted ones; -1 (no triplet) is kept.
     position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
@@ -242,7 +242,7 @@ def _rank(
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             (every, row), (those, label) = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
-            # The ranking of all rows also ranks the rows of the protocol, so these are not sorted
+            # Ranking all rows also ranks the rows of the protocol, so these rows are not sorted
             # again.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
@@ -324,7 +324,7 @@ class _Rows:
         bounds = np.array([table.bounds[classes.start : classes.stop + 1] for table in tables])
         place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
         held = {
-            # One block of memory, which is freed as a whole.
+            # A single block of memory is freed as a whole.
             name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
             for name, kind in self._tables[0].columns.items()
         }
@@ -334,7 +334,7 @@ class _Rows:
                 rows[place[block] : place[block + 1]] = mine
         before = bounds - bounds[:, :1]
         starts = (before + np.array(place[:-1])[:, None]).T
-        # The rows read here are also consecutive among all rows.
+        # The rows that are read here are also consecutive among all rows.
         among_all = self.places(classes.start)[blocks.start] + before.sum(axis=0)
 
         def of_class(hoi: int) -> tuple[slice, Callable[[str], Array]]:

@@ -1,4 +1,4 @@
-"""Read annotations and predictions for a diagnosis; refuse saved results and meaningless inputs."""
+"""Read annotations and predictions for a diagnosis; reject saved results and meaningless inputs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def read_inputs(
 
 
 def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
-    """Open annotations of the chosen data set, or of the one that the predictions show."""
+    """Open annotations of the chosen data set, or of the data set that the predictions show."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
     with _refusing_results(path, "the annotations"):
         truth = open_annotations(path, **beside | {"dataset": words})
@@ -138,7 +138,7 @@ def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) ->
 def _predictions(
     annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions of the chosen data set, or of the one that the files show."""
+    """Open predictions of the chosen data set, or of the data set that the files show."""
     given = reading.get("dataset")
     words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):
@@ -165,7 +165,7 @@ def _predictions(
 
 
 def check_readable(files: Iterable[Any]) -> None:
-    """Refuse unreadable files before reading any of them.
+    """Raise an error for unreadable files before any of them is read.
 
     Parameters
     ----------
@@ -196,7 +196,8 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
         Description of the file that the block reads; None for annotations inside the prediction
         file.
     known : object
-        True, or the data set, if it is given or need not fit: errors then stay unchanged.
+        True, or the data set, if the data set is given or the files need not fit it; errors then
+        stay unchanged.
 
     Raises
     ------

@@ -29,7 +29,8 @@ _UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown n
 # Number of images whose boxes are compared with annotated ones; more would cost memory without
 # adding information.
 IMAGES = 2000
-# Number of rows above which a file that is read on demand is sampled, in runs of neighbours.
+# Number of rows above which a file that is read on demand is sampled, in runs of neighbouring
+# images.
 ROWS, RUN = 2_000_000, 100
 
 
@@ -59,7 +60,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     annotations : Scenes, optional
         The annotations for the predictions, for further checks.
     whole : bool
-        Whether these are all images of the file, so that any others are missing from it.
+        Whether these are all images of the file, so that any other image is missing from the file.
     """
     warnings = [
         *_box_warnings(scenes),
@@ -73,7 +74,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
 
 
 def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
-    """Load the images to inspect; a large file is sampled throughout.
+    """Load the images to inspect; a large file is sampled over its whole length.
 
     Returns
     -------
@@ -93,7 +94,8 @@ def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
 def understood(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return the parsed description of a data set as plain Python values.
 
-    ``object_numbers``, ``verb_numbers`` and ``boxes`` are None if each format has its own.
+    ``object_numbers``, ``verb_numbers`` and ``boxes`` are None if each format has its own
+    conventions.
     """
     files, no_interaction = vocabulary.conventions, vocabulary.no_interaction
     splits = split_classes(vocabulary.protocol, vocabulary)
@@ -251,7 +253,7 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
             warnings.append(f"{number_of(noun, int(images.sum()))} {what}: {named}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
-    # Spread evenly over the file, because its first images may all be of one kind.
+    # The sample is spread evenly over the file, because the first images may all be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
     both = annotations.take(some), scenes.take(some)
     doubts = [doubt.text for doubt in overlap_doubts(*both)]

@@ -1,4 +1,4 @@
-"""Methods of a diagnosis that use higher layers: screen, files, intervals, tables and figures.
+"""Methods of a diagnosis that use higher layers: its screen, files, intervals, tables and figures.
 
 Each method imports its implementation when it is called. This is the only module that may import
 from layers above its own.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OneScreen:
-    """A text of one screen, shown by Python, ``print`` and notebooks."""
+    """An object that Python, ``print`` and notebooks show as a text of one screen."""
 
     def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
@@ -80,7 +80,7 @@ class DiagnosisMethods(OneScreen):
     def load(
         cls, path: str | os.PathLike[str], dataset: str | Vocabulary | None = None
     ) -> Diagnosis:
-        """Read a saved diagnosis; diagnosing its predictions again takes seconds.
+        """Read a saved diagnosis, which takes seconds, because its predictions are diagnosed again.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Write the notes of a diagnosis: whatever is missing is counted and named."""
+"""Write the notes on a diagnosis, which count and name whatever is missing."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]
 
 
 def answer_notes(answers: Answers | None, images: int) -> list[str]:
-    """Describe how a detector without scores is evaluated, and its other answers.
+    """Describe how a detector without scores is evaluated, and which of its answers cannot be.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
 
 
 def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
-    """Describe the source of the pairs, and numbers that are undefined without scores.
+    """Describe the source of the pairs, and which numbers are undefined without action scores.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
 
 
 def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[str]:
-    """Name the classes over which the official means run if a file lacks `no_interaction`."""
+    """Name the classes that the official means cover if a file lacks `no_interaction`."""
     if not vocabulary.benchmarks or vocabulary.interacting.all():
         return []
     if vocabulary.interacting[benchmark.annotation_class].all():
@@ -198,7 +198,7 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
     """
     notes = []
     if positives.sum() < FEW:
-        return []  # makes the number visible
+        return []  # gives the means a number to quote
     for split, members in splits.items():
         found = positives[members & (positives > 0)]
         if len(found) and found.sum() < FEW:

@@ -1,4 +1,4 @@
-"""Detect predicted object categories that are numbered differently."""
+"""Detect predicted object categories whose numbering differs from the expected one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGREEING, EXPLAINED = 0.2, 0.5
 
 
 def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
-    """Find boxes whose predicted category differs from the annotated one at their place.
+    """Warn if predicted categories often differ from those annotated at the same place.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Find what predictions omit entirely: images, verbs, or the object boxes of roles."""
+"""Find what predictions lack entirely: images, verbs, or the object boxes of roles."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def role_box_warnings(predictions: Scenes) -> list[str]:
 
 
 def verb_notes(vocabulary: Vocabulary, ledger: Ledger) -> list[str]:
-    """Name the verbs that are often annotated and never predicted.
+    """Name the verbs that are often annotated but never predicted.
 
     Parameters
     ----------

@@ -27,12 +27,12 @@ ENOUGH = 20
 LEAST_CLOSE = 0.15
 # Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
 SUSPECT = 0.45
-# If coordinates are fractions of the image size, no box reaches further.
+# If coordinates are fractions of the image size, no box reaches beyond this value.
 RELATIVE = 2
 # Limits for the share of triplets with the highest score, and of pairs whose verbs all have one
 # score.
 SATURATED, FLAT = 0.1, 0.9
-# Limit for the share of pairs whose subject is not a person, in data sets where only people act.
+# Limit for the share of pairs whose subject is not a person, on data sets where only people act.
 NO_PEOPLE = 0.5
 # Number of images in the sample of a file; fewer if they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
@@ -58,7 +58,7 @@ class Doubt(NamedTuple):
 def check_plausible(
     annotations: SceneSource, predictions: SceneSource, *, force: bool
 ) -> list[str]:
-    """Refuse predictions that would make all numbers of a diagnosis meaningless.
+    """Reject predictions that would make all numbers of a diagnosis meaningless.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        Scenes as they are read. Images that only one side has are skipped.
+        Scenes as they are read. Images that are only in the annotations or only in the predictions
+        are skipped.
 
     Returns
     -------
@@ -101,7 +102,8 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         Empty if the predictions look plausible.
     """
     if not predictions.bounds["triplet"][-1]:
-        # A detector without scores may list nothing; its unreadable answers are counted elsewhere.
+        # A detector without scores may list nothing; answers that could not be read are counted
+        # elsewhere.
         text = "holds no predicted triplets, so there is nothing to evaluate"
         return [Doubt(text, predictions.ranked)]
     if isinstance(predictions, Scenes) and predictions.unboxed:

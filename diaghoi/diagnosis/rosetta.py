@@ -1,7 +1,7 @@
-"""Evaluate one run as each code base of the field does, to show why their numbers differ.
+"""Evaluate a run as each code base of the field does, to show why their numbers differ.
 
-Each code base has its own evaluator. As a protocol, an evaluator is a set of choices, few of which
-differ from the official ones.
+Each code base has its own evaluator. An evaluator is expressed as a protocol: a set of choices, few
+of which differ from the official evaluator's.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
 ``annotations.*`` and ``predictions.*`` the columns of both sides as in :mod:`diaghoi.formats.own`,
 with the same images in the same order; ``annotated`` and ``predicted`` are masks of the images that
-each side originally had. ``settings`` is a JSON text: label, protocols, notes, and the source of
-Known Object; ``known_objects`` is stored if it comes from image labels.
+each side originally had. ``settings`` is a JSON text with the label, the protocols, the notes and
+the source of Known Object. ``known_objects`` is stored only if it comes from image labels.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
 
 
 def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes]:
-    """Add a column of zeros to the scenes that lack it, if any scenes have it."""
+    """If some of the scenes have a column, add a column of zeros to those that lack it."""
     if all(getattr(part, column) is None for part in parts):
         return parts
     table = column.split("_")[0]

@@ -43,9 +43,10 @@ class Truth:
     instances, ids : str or None
         The files that belong to V-COCO's annotations.
     dataset, protocol : str or None
-        Names, or the path of a data set description; None for values that the file determines.
+        Names, or the path of a data set description; None for whatever the file determines.
     run : str
-        Identifier of the run, so that a worker that outlives it rereads the files in the next run.
+        Identifier of the run, so that a worker that outlives a run reads the files again in the
+        next run.
     """
 
     annotations: str
@@ -132,7 +133,7 @@ class ShardSettings:
 
 
 class Shards(NamedTuple):
-    """Outcome of one file, or of all files.
+    """The outcome of one file, or of all files.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ class Shards(NamedTuple):
     warnings : list of str
         Problems, each with its file.
     empty : Scenes
-        Predictions with no images, which keep the settings.
+        Predictions without images, which carry the settings.
     """
 
     diagnosis: Diagnosis
@@ -193,7 +194,7 @@ def _diagnosis(settings: ShardSettings, annotations: Scenes, predictions: SceneS
         label=settings.label,
         also=settings.also,
     )
-    return found.without_scenes()  # only sums are returned
+    return found.without_scenes()  # workers return only sums
 
 
 def diagnose_shards(

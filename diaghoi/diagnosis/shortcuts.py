@@ -4,7 +4,7 @@ The detector keeps its pairs: its boxes, their categories and its confidence in 
 whatever the picture shows, the prior predicts every verb that the category allows, scored by its
 frequency with that category, P(verb | object), or by its overall frequency, P(verb). Each image
 keeps as many triplets as the detector lists. The *lift* is the mAP of the detector minus that of
-the prior: the part that the detector sees beyond the object.
+the prior: what the detector sees beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
 Otherwise it is counted from the test set without the image itself. That prior underestimates a
@@ -22,10 +22,10 @@ in both files are also omitted from their own prior.
 - ``"detection scores"``: the product of the human and object scores, if the file has them;
 - ``"highest triplet score"`` of the pair: all that remains if a file has only triplet scores. The
   first verb of the prior gets this confidence, and the other verbs get less in proportion to their
-  frequency. Unlike the other two, it also contains the detector's certainty that something happens,
-  so the lift is lower.
+  frequency. Unlike the other two scores, this one also contains the detector's certainty that
+  something happens, so the lift is lower.
 
-A detector that equals the prior has lift 0 under each of the three.
+A detector that equals the prior has a lift of 0 with any of the three scores.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class PriorScores:
     classes : ClassScores
         Of the prior.
     all_images : dict or None
-        mAP of the prior that also knows the annotations of the image itself; None if none are
-        left out.
+        mAP of the prior that also knows the annotations of the image itself; None if no image is
+        left out of its prior.
     """
 
     mean_ap: Split
@@ -383,7 +383,7 @@ def _predicted(
 
 
 def _places(given: Scenes, truth: Scenes) -> IntArray:
-    """Find the index of each image in other annotations, -1 if it is missing."""
+    """Find the index of each image in other annotations; -1 if it is missing there."""
     place = {name: row for row, name in enumerate(given.names.tolist()) if name}
     return np.array([place.get(name, -1) for name in truth.names.tolist()], dtype=np.int64)
 

@@ -40,7 +40,7 @@ def class_table(
     best_order: ClassScores,
     repaired: Mapping[str, ClassScores],
 ) -> Columns:
-    """Tabulate everything known about each HOI class that the protocol counts.
+    """Tabulate everything that is known about each HOI class that the protocol counts.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> 
 def _error_counts(
     ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
 ) -> Columns:
-    # 64 bits, since ledgers keep classes in 16.
+    # Classes need 64 bits here, although ledgers keep them in 16.
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))
     missed = np.bincount(annotation_group[ledger.missed], minlength=groups)

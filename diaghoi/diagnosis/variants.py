@@ -1,8 +1,8 @@
 """Reduce the pairs of a run: suppress duplicate pairs, or apply a detection threshold.
 
-The paper asks whether the number of pairs explains the difference between detectors, and
-re-evaluates each with duplicate pairs suppressed or another detection threshold (Diag-HOI paper,
-section 4.3 and appendix C, tables 5 and 6).
+The paper asks whether the number of pairs explains the difference between detectors, and evaluates
+each detector again with duplicate pairs suppressed or with another detection threshold (Diag-HOI
+paper, section 4.3 and appendix C, tables 5 and 6).
 """
 
 from __future__ import annotations
@@ -115,8 +115,9 @@ class ClosePairs:
 def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     """Drop the pairs whose boxes have detection scores below a threshold.
 
-    A pair is dropped if its human or its object lies below the threshold. Pair scores are used if
-    the file has no detection scores of boxes. Boxes and pairs of unknown score are kept.
+    A pair is dropped if the score of its human or object box lies below the threshold. Pair scores
+    are used if the file has no detection scores of boxes. Boxes and pairs of unknown score are
+    kept.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ def variants_of(
 
 
 def thresholds_pairs(predictions: Scenes) -> bool:
-    """Whether :func:`detection_threshold` applies to pair scores, because boxes have none."""
+    """Whether :func:`detection_threshold` uses pair scores, because boxes have no scores."""
     boxes = predictions.box_score
     return boxes is None or bool(np.isnan(boxes).all())
 
@@ -241,7 +242,7 @@ def check_overlap(where: str, iou: float) -> None:
 
 
 def check_threshold(where: str, score: float) -> None:
-    """Refuse an invalid score for :func:`detection_threshold`."""
+    """Raise an error for a score that :func:`detection_threshold` cannot use."""
     if not isfinite(score):
         raise InputError(f"{where}: {score} is not a score")
 
@@ -258,7 +259,7 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
     if boxes is not None and not thresholds_pairs(predictions):
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
         of_human = boxes[predictions.pair_human]
-        # fmin ignores NaN, so one known score decides. The index -1, no object, gives NaN.
+        # fmin ignores NaN, so a single known score decides. The index -1, no object, gives NaN.
         return np.fmin(of_human, of_object), "the detection scores of their boxes"
     if predictions.pair_score is not None:
         kind = "their pair scores, because the file has no detection scores of boxes"
@@ -305,7 +306,7 @@ def _near(
     """
     margin = protocol(predictions.vocabulary.protocol).margin
     boxes, human = predictions.box_xyxy, predictions.pair_human[order]
-    # Detectors that pair all boxes list a person many times; any two people are compared once.
+    # Detectors that pair all boxes list a person many times, but two people are compared only once.
     by_person = np.lexsort((human, group))
     new = first_of_run(group[by_person]) | first_of_run(human[by_person])
     start = np.flatnonzero(new)
@@ -359,7 +360,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     rows : int
         Number of rows.
     better, worse : (K,) int array
-        Rows of which the first, if kept, suppresses the second.
+        Pairs of rows; the first row, if it is kept, suppresses the second.
     """
     suppressed = np.zeros(rows, dtype=bool)
     while len(better):

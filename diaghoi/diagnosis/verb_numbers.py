@@ -1,4 +1,4 @@
-"""Detect predicted verbs that are numbered differently, or listed in another order."""
+"""Detect predicted verbs whose numbering or order differs from the expected one."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def _other_names(
     enough = pairs >= PAIRS
     another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
     called = np.flatnonzero(enough & another)
-    # Each needs a different name: a detector that always predicts the same verb has another
-    # problem.
+    # Each verb must have a different name: a detector that always predicts the same verb has
+    # another problem.
     alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
     return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())
 

@@ -1,4 +1,4 @@
-"""Count how often each verb is annotated, with objects of one category or of any."""
+"""Count how often each verb is annotated, with objects of each category or of any category."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class VerbPrior:
     by_object : bool
         Whether categories are separate; otherwise all pairs count as pairs of the first category.
     triplets : (objects + 1, verbs) int array
-        Annotated pairs of each category with each verb; the last row holds pairs without an object.
+        Number of annotated pairs of each category with each verb; the last row is for pairs without
+        an object.
     pairs : (objects + 1,) int array
         Annotated pairs of each category.
     image_triplets, image_pairs : tuple of (K,) int array

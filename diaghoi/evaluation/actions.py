@@ -21,7 +21,7 @@ def action_rankings(
     verbs: range | None = None,
     ties: Literal["input", "triplet score"] = "input",
 ) -> dict[str, Evaluated]:
-    """Rank the predictions with a localised pair by action score within each verb, for each split.
+    """Rank the predictions on localised pairs by action score within each verb, for each split.
 
     A localised pair has the label true_positive, action or duplicate. Only the action score
     determines the rank; detection scores play no part. The positives of a verb are its annotated

@@ -47,7 +47,7 @@ class Evaluated(NamedTuple):
         return self.reordered(np.lexsort((self.row_true, self.row_class)))
 
     def reordered(self, order: IntArray) -> Evaluated:
-        """Return a copy with reordered rows."""
+        """Return a copy with its rows reordered."""
         return self._replace(
             row_class=self.row_class[order],
             row_true=self.row_true[order],
@@ -120,7 +120,7 @@ def average_precision(
         a higher one; 0 for levels beyond the highest recall. None: area under the envelope of the
         precision-recall curve.
     top : int or None
-        Number of best-ranked rows of each class that count; None for all.
+        How many of the best-ranked rows of each class count; None for all.
 
     Notes
     -----
@@ -194,7 +194,7 @@ def envelopes(
 ) -> Envelopes:
     """Compute the envelopes of all classes, with the parameters of :func:`average_precision`."""
     classes = len(positives)
-    # searchsorted would convert the whole column if the class numbers had another type.
+    # If the class numbers had another type, searchsorted would convert the whole column.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
@@ -219,7 +219,7 @@ def envelopes(
 
 
 def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
-    """Replace each precision by the highest one from its row to the end of its class."""
+    """Replace each precision by the highest precision from its row to the end of its class."""
     envelope: FloatArray = precision.copy()
     # NumPy has no grouped running maximum; most classes have few true positives.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):

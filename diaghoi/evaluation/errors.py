@@ -1,10 +1,10 @@
 """Assign to each predicted triplet one label and the annotation that it should have found.
 
-Diag-HOI paper, section 3.1, in the exact form of the project's specification. Two rules decide
-which wrong prediction stands for which unfound annotated triplet. By the published rule, a
-prediction with the right human box, or else the right object box, is *assigned* to the triplet,
-whatever its object and verb. On found pairs, a prediction *attempts* only a triplet of its own
-object.
+The definition is that of the Diag-HOI paper, section 3.1, made exact by the published code. Two
+rules decide which wrong prediction stands for which unfound annotated triplet. By the published
+rule, a prediction with the right human box, or else the right object box, is *assigned* to the
+triplet, whatever its object and verb. On found pairs, a prediction *attempts* only triplets of its
+own object.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Fits(NamedTuple):
     def chosen(self, fit: BoolArray) -> IntArray:
         """Return the index into ``wrong`` chosen by each triplet among some fits; -1 for no choice.
 
-        The triplets choose in turn, each the best-ranked prediction that is not yet chosen.
+        The triplets choose in turn; each takes the best-ranked prediction that is still free.
         """
         count = np.bincount(self.proposer[fit], minlength=len(self.proposers))
         return choose_in_turn(count, self.position[fit], choices=len(self.wrong))
@@ -122,7 +122,7 @@ def fits_of(
 def attempt(
     fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Match wrong predictions with the annotated triplets that they attempt; return both.
+    """Match wrong predictions with the annotated triplets that they attempt, and return both.
 
     Annotated triplets that nothing found choose first, in stored order: first among the predictions
     of their class, then the remaining ones among the other predictions. A found triplet can take a
@@ -157,7 +157,7 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
     Returns
     -------
     (T,) int array
-        For the k-th best triplet of its verb and image, the pair of the k-th stored one.
+        For the k-th best triplet of a verb and image, the pair of the k-th stored triplet.
     """
     image, verb = predictions.triplet_image, predictions.triplet_verb
     best_first = order[np.lexsort((verb[order], image[order]))]
@@ -170,8 +170,8 @@ def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntAr
     """Assign to each proposer in turn the first of its preferences that is still free.
 
     All propose at once, and the earliest proposer of a choice keeps it; refused proposers go on to
-    their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
-    earlier proposers, a few rounds of array code give the same result as choosing one by one.
+    their next preference (deferred acceptance: Gale and Shapley, 1962). Every choice prefers
+    earlier proposers, so a few rounds of array code give the same result as choosing one by one.
 
     Parameters
     ----------
@@ -266,8 +266,8 @@ def explain(
         Masks of the annotated and predicted triplets that belong to the protocol's classes. Other
         triplets take no part in the assignment, and their labels are meaningless.
     protocol : Protocol
-        Number of best predictions per image that may be assigned, whether duplicates may, and whose
-        boxes decide the fit.
+        Determines how many of the best predictions per image may be assigned, whether duplicates
+        may, and whose boxes decide what fits.
     """
     candidates = match.candidates
     human_ok, object_ok = candidates.human_ok, candidates.object_ok
@@ -285,7 +285,7 @@ def explain(
         BOTH_BOXES,
     ).astype(np.int8)
 
-    # The limit counts the predictions of the protocol's classes, true positives included.
+    # The limit applies to predictions of the protocol's classes, true positives included.
     ranked = match.order[predicted[match.order]]
     best = among_best(predictions.triplet_image, ranked, protocol.considered)
     ranked = ranked[best[ranked]]
@@ -372,5 +372,5 @@ def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
 
 
 def _key(one: IntArray, other: IntArray, others: int) -> IntArray:
-    """Encode two columns as one; 64 bits, as pairs times classes exceeds 32 bits."""
+    """Encode two columns as one of 64 bits, because pairs times classes exceeds 32 bits."""
     return np.asarray(one * np.int64(others) + other)

@@ -89,7 +89,7 @@ class Ranked:
         )
 
     def rows(self, keep: BoolArray) -> Self:
-        """Return a copy with only some of the rows."""
+        """Return a copy with only the chosen rows."""
         # Selecting by position is faster than by mask when many columns are selected.
         return replace(self, **self._rows_at(np.flatnonzero(keep)))
 
@@ -173,7 +173,7 @@ class Benchmark(Ranked):
     row_verdict : (R, protocols) int8 array
         1 for a true positive, 0 for a false one, -1 if the protocol does not rank the row.
     annotation_claims : (A, protocols) int array
-        Number of ranked predictions that claim the annotated triplet.
+        Number of ranked predictions that claim the annotated triplet under each protocol.
     """
 
     protocols: tuple[Protocol, ...]
@@ -231,11 +231,12 @@ class Ledger(Ranked):
     annotation_counts : (A,) bool array
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
-        Whether the protocol checks if it was missed.
+        Whether the protocol checks if the triplet was missed.
     annotation_attempted : (A,) bool array
         Whether a wrong prediction, counted or not, is assigned to the triplet.
     annotation_reachable : (A,) bool array
-        Whether any predicted triplet's pair localises its pair, or the image has no predictions.
+        Whether the pair of some predicted triplet localises its pair, or the image has no
+        predictions.
     annotation_pair_found : (A,) bool array
         Whether any listed pair localises the annotated triplet's pair.
     annotation_claims : (A,) int array
@@ -410,7 +411,7 @@ class Ledger(Ranked):
 
 
 def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
-    """Renumber distinct positions from zero, in the same order, or image by image."""
+    """Renumber distinct positions from zero, keeping their order, or image by image."""
     rank = np.empty(len(places), dtype=np.int64)
     order = np.argsort(places) if image is None else np.lexsort((places, image))
     rank[order] = np.arange(len(places))
@@ -439,11 +440,11 @@ def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
 def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     """Return a mask, (R,), of the rows that may affect average precision, whatever is repaired.
 
-    A false positive ranked after all true positives of its class changes nothing, and most
-    predictions of detectors are such. A repair turns rows that are assigned to an annotated
-    triplet, or attempt one, into true positives of that triplet's class. In each class, rows that
-    score below all actual and potential true positives are omitted. All rows stay if the protocol
-    checks whether classes have any rows, or gives all rows one rank.
+    A false positive that ranks after all true positives of its class changes nothing, and most
+    predictions of detectors are such false positives. A repair turns rows that are assigned to an
+    annotated triplet, or attempt one, into true positives of that triplet's class. In each class,
+    rows that score below all actual and potential true positives are omitted. All rows are kept if
+    the protocol checks whether classes have any rows, or gives all rows one rank.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)
@@ -457,6 +458,6 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
 
 
 def counts_only_found(protocol: Protocol) -> bool:
-    """Check that a class without true positives affects the means regardless of its predictions."""
+    """Check that it does not matter whether a class without true positives has predictions."""
     found_alone = protocol.class_without_true_positive != "left out"
     return found_alone and protocol.class_without_prediction == "counted"
