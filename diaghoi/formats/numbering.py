@@ -352,8 +352,8 @@ _Tables = Mapping[str, Mapping[int, int]]
 def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
     """Return the possible object numberings of a data set's files, each as ``{number: index}``.
 
-    A data set with conventions has its own numbering, under its name, and two more, which start at 0
-    and 1: ``NAME-0`` and ``NAME-1``.
+    A data set with conventions has its own numbering, under its name, and two more, which start at
+    0 and 1: ``NAME-0`` and ``NAME-1``.
     """
     conventions = vocabulary.conventions
     if conventions is None:

@@ -69,7 +69,7 @@ class _Own(Format):
             return None
         if "triplet_score" in arrays:
             return "predictions"
-        # A pairs file may lack scores; it is then recognised by having no triplets.
+        # A pair file may lack scores; it is then recognised by having no triplets.
         triplets, pairs = (
             arrays[name].rows() if name in arrays else None
             for name in ("triplet_pair", "pair_human")
