@@ -21,7 +21,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import Content
 
-# Minimum number of boxes, and share that would be inverted, to conclude that boxes are not corners.
+# Minimum number of boxes, and share that corners would invert, to conclude that boxes hold sizes.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
@@ -84,7 +84,7 @@ class Reading(TypedDict, total=False):
     objects : {'coco80', 'coco91', 'hico80', 'coco80-1', 'coco91-0'}, optional
         Numbering of objects; by default inferred from the format and the box labels.
     verbs, classes : {0, 1}, optional
-        First number of the verbs or HOI classes, depending on what triplets hold; by default
+        Number of the first verb or HOI class, depending on what triplets hold; by default
         inferred from the format and the triplets.
     boxes : str, optional
         Layout of the four numbers of a box, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
@@ -176,7 +176,7 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about the file that readers of the results must know."""
+        """Return notes about the file that readers of the results need to know."""
         layout = self.boxes or self.shown.get("boxes", "xyxy")
         if layout == "xyxy":
             return ()
@@ -214,20 +214,20 @@ class Doubts(NamedTuple):
 
 
 class Format:
-    """A file format; subclasses define its name, and how it is recognised and read.
+    """A file format; subclasses define its name and how it is recognised and read.
 
     Attributes
     ----------
     name : str
         Name in ``--read format=NAME``.
     title : str
-        Description for people.
+        Human-readable description.
     kinds : tuple of str
         What a file of the format may hold.
     keys : tuple of str
         Keys that identify the format, for suggestions in messages.
     marks : tuple of str
-        Keys of the first dict in a list, for files of the first of the ``kinds``.
+        Keys of the first dict in a list, for files of the first kind in ``kinds``.
     only : str or None
         The data set that the format belongs to; None for formats that may also hold described data
         sets.
@@ -262,7 +262,7 @@ class Format:
         return self.only
 
     def doubts(self, content: Content) -> Doubts:
-        """Return what the numbers of a file show if nothing else identifies the data set."""
+        """Return what the numbers of a file reveal if nothing else identifies the data set."""
         return Doubts()
 
 

@@ -37,7 +37,7 @@ _CALLED_AS = {name: role for role, names in _CALLED.items() for name in names}
 
 
 class ByImage(Format):
-    """Read a dict or a list by image of triplets with two boxes, an HOI class and a score.
+    """Read triplets with two boxes, an HOI class and a score, in a dict or a list by image.
 
     A dict by image name, or a list with one entry per image; each entry is a list with one dict per
     triplet: both boxes, the HOI class (or verb and object, as numbers or names), and, in
@@ -143,7 +143,7 @@ def _keys(row: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _rows(where: str, rows: Any) -> Sequence[Any]:
-    """Return the triplets of an image as dicts."""
+    """Return the triplets of an image as a list of dicts."""
     if isinstance(rows, list | tuple):
         return rows
     given = rows.items() if isinstance(rows, dict) else ()

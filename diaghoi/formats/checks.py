@@ -28,7 +28,7 @@ LETTERS, UNEVEN = 1 << 24, 16
 # numbers, and the areas of larger boxes may not be finite in float64.
 LARGEST = float(np.finfo(np.float32).max)
 TURNED = "ends before it begins; boxes are left, top, right, bottom (x1, y1, x2, y2)"
-TOO_LARGE = "is larger than any image; give pixels of the image, or remove such boxes"
+TOO_LARGE = "is larger than any image; give coordinates in pixels, or remove such boxes"
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -74,8 +74,8 @@ def is_list(value: Any) -> bool:
 def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
     """Convert rows of ``width`` numbers each to a (rows, width) array; None for anything else.
 
-    Text, bool, complex numbers and rows of another width are not accepted. If there are no rows,
-    only an array shows its width.
+    Text, bool, complex numbers and rows of a different width are not accepted. Without rows, only
+    an array shows its width.
     """
     if isinstance(value, np.ndarray) and value.dtype != object:
         right = value.ndim == 2 and value.shape[1] == width and value.dtype.kind in "iuf"
@@ -91,7 +91,7 @@ def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
-    """Check whether all values are numbers; bool and strings would convert, too."""
+    """Check whether all values are numbers; bool and strings would convert, but do not count."""
     return all(
         issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
         for kind in set(map(type, values))
@@ -148,7 +148,7 @@ class Rows:
     arrays : mapping of str or None
         Name of each column's array if the columns were given as separate arrays.
     owner : str
-        What owns the rows, if not an image.
+        What the rows belong to, if not an image.
     """
 
     file: str
@@ -182,7 +182,7 @@ class Rows:
             raise self.error(bad, column, problem(bad))
 
     def of_rows(self, rows: Any, field: str) -> Rows:
-        """Return the origin of another table, each row of which belongs to a row of this table."""
+        """Return the origin of another table, whose rows each belong to a row of this table."""
         count = np.bincount(self.image[rows], minlength=len(self.count))
         return replace(self, field=field, count=count, arrays=None)
 
@@ -199,7 +199,7 @@ class Rows:
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
-    """Return the image names as an array; they must be different and not empty.
+    """Return the image names as an array; they must be distinct and not empty.
 
     Names are strings, or whole numbers from 0: the number at the end of the file name.
 
@@ -248,7 +248,7 @@ def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
     lengths = {key: len(column) for key, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{key} {length}" for key, length in lengths.items())
-        raise InputError(f"{where}: lengths do not fit: {told}; give one value per {unit}")
+        raise InputError(f"{where}: lengths differ: {told}; give one value per {unit}")
 
 
 def first_repeated(names: Sequence[Hashable]) -> int:

@@ -25,7 +25,7 @@ _PLAIN = ("pickle", "json", "torch")
 
 # Number of bytes that suffice to recognise a large file: a thousand images or more.
 FIRST = 1 << 25
-# Number of rows that is acceptable in a file of any size.
+# Number of rows that is accepted in a file of any size.
 SMALL = 1 << 20
 IMAGES_OF_ANSWERS = "gt_paths"
 """Key of the image list in files that hold a language model's answers under ``preds``.
@@ -60,7 +60,7 @@ class Content:
         Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
         For a pickle, a JSON file or a file of ``torch.save``, the object in it; for ``npz``, the
-        arrays by name, not yet read; for ``mat``, the names of the variables; for a folder,
+        unread arrays by name; for ``mat``, the names of the variables; for a folder,
         ``{number: path}`` of its ``detections_XX.mat`` files; for ``parts``, the same mapping for
         its ``NNNNNN.npz`` files.
     lines : tuple of int

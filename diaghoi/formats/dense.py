@@ -51,7 +51,7 @@ class DenseArrays(Format):
     the numbering of objects is inferred from the labels.
 
     For V-COCO, ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the
-    actions, in which each score applies to all roles of its action; (P, 29) for QPIC's verbs, which
+    actions, where each score applies to all roles of its action; (P, 29) for QPIC's verbs, which
     are the roles and the actions without roles; or (P, 51) for all classes of the vocabulary. NaN
     means no prediction. ``obj_ids`` may be -1 if there is no object; ``labels`` may be -1 if the
     category is unknown. An object box is missing if it is NaN or if its label is the number after
@@ -320,13 +320,13 @@ def best_triplets(
     rows : Rows
         The pairs of all images.
     parts : iterable of two (pairs of the image, V) float arrays
-        Finite triplet scores and verb scores, image by image; the same array twice if there is only
-        one.
+        Finite triplet scores and verb scores, image by image; the same array twice if the
+        file has only one.
     label : (P,) int array
         Object category of each pair.
     options : Options
-        The data set with V verbs, and the number of triplets to keep: at least 100, because the
-        official evaluators use 100 per image, even if the protocol keeps fewer.
+        The data set with V verbs, and the number of triplets to keep: at least 100, even if
+        the protocol keeps fewer, because the official evaluators use 100 per image.
 
     Returns
     -------
@@ -358,7 +358,7 @@ def best_triplets(
 
 
 def cut_note(what: str, asked: int | None) -> str:
-    """Describe the number of triplets of ``what`` kept per image, if more than requested."""
+    """Describe how many triplets of ``what`` are kept per image, and any smaller request."""
     top = max(asked or TOP, TOP)
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:

@@ -1,7 +1,7 @@
 """Draft the description of a new data set from its files.
 
-The numbers in a file become the names of objects and verbs, so that the draft works as it is and
-only the names have to be filled in.
+The numbers in a file become the names of objects and verbs, so the draft works as it is, and
+only the real names have to be filled in.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Side:
 
 
 def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str:
-    """Draft a description of the data set to which some files belong.
+    """Draft a description of the data set to which the given files belong.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
 
 
 def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
-    """Read a file without changing its numbers, in the first box layout that fits."""
+    """Read a file without changing its numbers, using the first box layout that fits."""
     verbs = verb_count(content) if isinstance(chosen, DenseArrays) else None
     numbers = Numbers(tuple(range(_OBJECTS)), tuple(range(verbs or MOST_CLASSES)))
     # There is one class per verb, so class numbers are verb numbers here.
@@ -222,7 +222,7 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
         count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
         if count > len(combinations):
             lines += [
-                f"# The predictions number {count} or more HOI classes, and only "
+                f"# The predictions imply {count} or more HOI classes, but only "
                 f"{len(combinations)} are annotated: list all,",
                 "# in the order of these numbers, in a table [classes] of verb = [objects].",
             ]

@@ -47,7 +47,7 @@ def pair_tables(
     box_scores : two (P,) float64 arrays or None
         Scores of the human and object boxes; a merged box takes the first score.
     merged : bool
-        False if each pair has its own two boxes, even if others are equal.
+        False if each pair has its own two boxes, even if other boxes are equal.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def from_repeated(
     source: str,
     notes: tuple[str, ...] = (),
 ) -> Scenes:
-    """Merge equal boxes of an image and equal pairs of boxes.
+    """Create scenes from triplets, merging equal boxes of an image and equal pairs of boxes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Read HICO-DET annotations in JSON: by triplet, and by HOI class.
+"""Read HICO-DET annotations in JSON, listed by triplet or by HOI class.
 
 Boxes of an image with the same coordinates and category are merged.
 """

@@ -173,7 +173,7 @@ class HicoDetections(Format):
 
 
 def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
-    """Reject a folder in which an object's file is missing, or with too many files."""
+    """Reject a folder that lacks the file of an object or has too many files."""
     missing = [f"detections_{n:02d}.mat" for n in range(1, objects + 1) if n not in files]
     if missing:
         raise InputError(
@@ -197,12 +197,12 @@ def _shape(path: Path) -> tuple[int, int]:
 
 
 def file_orders(given: str | None) -> dict[str, dict[int, int]]:
-    """Return the object of each file number, in each order that code bases use.
+    """Return the object of each file number, for each order that code bases use.
 
     Raises
     ------
     InputError
-        If ``given``, the only order that the user allows, is none of these.
+        If ``given``, the only order that the user allows, is not one of these.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
@@ -239,7 +239,7 @@ def objects_of_files(
     Raises
     ------
     InputError
-        If no numbering fits, or the user allows one that no code base uses.
+        If no numbering fits, or the user allows only one that no code base uses.
     """
     file_orders(given)
     orders, fit = file_orders(None), operator.eq if all_classes else operator.le

@@ -77,7 +77,7 @@ class Ican(Format):
     only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for image numbers and a first pair that begins with two boxes."""
+        """Check for image numbers, and for a first pair that begins with two boxes."""
         value = content.value
         if not content.plain or not isinstance(value, dict) or not all(map(_is_number, value)):
             return None

@@ -86,7 +86,7 @@ def read_listed(
     options : Options
         The user's options.
     keep : bool
-        Whether the lists in the content are needed again; otherwise they are freed during
+        Whether to keep the lists in the content for later use; otherwise they are freed during
         conversion.
 
     Returns
@@ -97,7 +97,7 @@ def read_listed(
     Raises
     ------
     InputError
-        If the file has anything that cannot be used; the message names image, field and value.
+        If the file has a value that cannot be used; the message names image, field and value.
     """
     images, vocabulary = Images.of(content, content.value, layout.name), options.vocabulary
     boxes = images.table(layout.boxes, layout.box_arrays)

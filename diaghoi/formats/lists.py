@@ -51,7 +51,7 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 class _Lists(Format):
     """Read lists of boxes and triplets; ``layouts`` are the layouts of the ``kinds``.
 
-    If numbers show the data set, the lists are ``kept``, because they are read again.
+    If the numbers reveal the data set, the lists are ``kept``, because they are read again.
     """
 
     layouts: tuple[ListLayout, ...]
@@ -187,7 +187,7 @@ class CdnJson(_CocoLists):
     layouts = (replace(_ANNOTATED, **_COCO),)
 
     def dataset(self, content: Content) -> str | None:
-        """Return V-COCO if image names or missing objects show it."""
+        """Return V-COCO if image names or missing objects indicate it."""
         return "v-coco" if is_v_coco(content) else super().dataset(content)
 
     def doubts(self, content: Content) -> Doubts:

@@ -1,4 +1,4 @@
-"""Prediction files on this machine or at any address that fsspec can read."""
+"""Locate prediction files on this machine or at any address that fsspec can read."""
 
 from __future__ import annotations
 

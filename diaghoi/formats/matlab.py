@@ -2,7 +2,7 @@
 
 SciPy's reader uses a damaged data type as an index into its tables, and recurses into nested cells
 until the stack overflows; both crash the interpreter. This reader checks every length against the
-data. It reads numbers, text, cells and structs, but no objects, functions or sparse matrices.
+data. It reads numbers, text, cells and structs, but not objects, functions or sparse matrices.
 
 A file has a header of 128 bytes and one element per variable, usually compressed. An element starts
 with its type and length. A matrix consists of elements: flags with the class, the dimensions, the
@@ -117,7 +117,7 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, str]]:
-    """Open a file after its header, with its byte order; errors become an InputError."""
+    """Open a file, skip its header and detect its byte order; errors become an InputError."""
     try:
         with ordinary(path).open("rb") as stream:
             mark = stream.read(_HEADER)[-2:]
@@ -150,7 +150,7 @@ def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
 
 
 def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearray:
-    """Return the element that starts here, uncompressed, or only its beginning."""
+    """Return the element that starts here, or only its beginning, uncompressed."""
     kind, length = struct.unpack(f"{order}II", stream.read(8))
     if kind == _MATRIX:
         return struct.pack(f"{order}II", kind, length) + stream.read(min(length, limit or length))

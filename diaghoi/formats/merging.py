@@ -21,7 +21,7 @@ _USUAL = 0.5
 # If at least this many triplet pairs are all missing from the listed pairs, the files belong to
 # different detectors.
 _MANY = 20
-# Images that are merged at a time.
+# Number of images to merge at a time.
 _IMAGES = 1000
 
 
@@ -120,7 +120,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
 
 
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
-    """Score listed pairs, each identified by a number, from the triplets with the same boxes.
+    """Score listed pairs, identified by row, from the triplets with the same boxes.
 
     ``row`` is the row of each triplet pair among the listed pairs, or a row past their end.
     """

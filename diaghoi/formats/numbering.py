@@ -2,7 +2,7 @@
 
 Box labels are evidence of the object numbering: a person is 0 in COCO-80, 1 in COCO's own ids and
 49 in HICO's alphabetical order. A label that is missing in one numbering may be an object in
-another one with the same number for a person. Data sets with
+another numbering that has the same number for a person. Data sets with
 :class:`~diaghoi.data.vocabulary.Conventions` have their own numbering, which some code bases shift
 to another first number.
 
@@ -27,15 +27,15 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.checks import Rows
 
-# Number of different triplets that can contradict a format, number of triplets that can cast doubt
-# on it, and share of the predictions that is examined.
+# Minimum number of distinct triplets to contradict a format, minimum number of triplets to cast
+# doubt on it, and share of the predictions to examine.
 FEW, ENOUGH, BEST = 5, 20, 0.1
 # Another reading wins if at least LEAST of the triplets are classes under it, and at least CLEAR
 # times as many as under the format's reading; DOUBTFUL times as many only cast doubt.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
 # In a file of a known data set, more than this share of the triplets are its classes (99 % in
 # HOI-A, all in the others). In files of other data sets, up to three quarters may be classes by
-# chance.
+# coincidence.
 GENUINE = 0.95
 
 
@@ -186,7 +186,7 @@ def hoi_classes(
     *,
     first: int = 0,
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the zero-based HOI classes, and notes, of files without object and verb numbers.
+    """Return the zero-based HOI classes, and notes, for files without object and verb numbers.
 
     Parameters and errors are those of :func:`read_triplets`; ``first`` is the format's number of
     the first class. The data set's classes must determine the object.
@@ -352,8 +352,8 @@ _Tables = Mapping[str, Mapping[int, int]]
 def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
     """Return the possible object numberings of a data set's files, each as ``{number: index}``.
 
-    A data set with conventions has its own numbering, under its name, and two that start at 0 and
-    1: ``NAME-0`` and ``NAME-1``.
+    A data set with conventions has its own numbering, under its name, and two more, which start at
+    0 and 1: ``NAME-0`` and ``NAME-1``.
     """
     conventions = vocabulary.conventions
     if conventions is None:
@@ -400,8 +400,8 @@ class Numbering(NamedTuple):
     predictions : bool
         Whether the file holds predictions, for which the data set may define numbers.
     notes : tuple of str
-        Evidence in the boxes for a numbering other than the format's; empty if the format or user
-        decided.
+        Evidence in the boxes for a numbering other than the format's; empty if the format or the
+        user determined it.
     """
 
     name: str
@@ -503,7 +503,7 @@ def find_numbering(
     fixed : str, optional
         Numbering that the format prescribes.
     predictions : bool
-        As of :class:`Numbering`.
+        As in :class:`Numbering`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from diaghoi.data.arrays import IntArray, runs
 from diaghoi.exceptions import InputError
 
-# Pattern of temporary file names, and age in seconds from which such a file counts as abandoned.
+# Pattern of temporary file names, and age in seconds at which such a file counts as abandoned.
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}(\.\w+)?")
 ABANDONED = 60.0
 
@@ -114,7 +114,7 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
             if LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < latest:
                 path.unlink(missing_ok=True)
         except OSError:
-            continue  # already gone, or no permission: harmless in both cases
+            continue  # already gone, or no permission: harmless in either case
 
 
 def leftovers_of(path: Path) -> Iterator[Path]:

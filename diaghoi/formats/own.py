@@ -7,7 +7,7 @@ array is a column under its name. Nothing is compressed, so that files are read 
 copied. Coordinates and scores are float64, other numbers have the smallest type that fits; pairs
 and triplets refer to rows in the box and pair tables of the whole file. ``box_ignored`` is present
 if people can be ignored (V-COCO annotations); ``box_label`` may be -1 for V-COCO, whose files do
-not name the category, and ``pair_object`` is -1 without an object.
+not name the category, and ``pair_object`` is -1 if there is no object.
 
 Files may be larger than memory: tables are scanned once for the rows of each image, and then read
 in blocks. When a run of :class:`diaghoi.PredictionWriter` is killed, a folder with ``000001.npz``,
@@ -69,7 +69,7 @@ class _Own(Format):
             return None
         if "triplet_score" in arrays:
             return "predictions"
-        # A file of pairs without scores has no triplets.
+        # A pair file may lack scores; it is then recognised by having no triplets.
         triplets, pairs = (
             arrays[name].rows() if name in arrays else None
             for name in ("triplet_pair", "pair_human")
@@ -124,12 +124,12 @@ def in_order(folder: Path) -> list[Path]:
 
 
 def joined(parts: Sequence[Scenes]) -> Scenes:
-    """Join one or more predictions in memory.
+    """Join the predictions of one or more parts in memory.
 
     Raises
     ------
     InputError
-        If a column of some parts is missing in others that have rows in its table.
+        If a column of some parts is missing from other parts that have rows in its table.
     """
     alike = list(parts)
     for name in COLUMNS:
@@ -396,7 +396,7 @@ class StoredScenes(SceneSource):
 
 
 def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int = 0) -> None:
-    """Reject the table rows in a mask, which begins at row ``first``."""
+    """Reject the table rows selected by a mask that begins at row ``first``."""
     if bad.any():
         raise rows.error(first + int(np.argmax(bad)), name, problem)
 

@@ -328,7 +328,7 @@ def is_shape(value: object) -> TypeGuard[tuple[int, ...]]:
 
 
 def size_of(shape: object) -> int:
-    """Return the number of values in an array of a given shape.
+    """Return the number of values in an array of the given shape.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def check_letters(text: StrArray) -> None:
     Raises
     ------
     pickle.UnpicklingError
-        If it holds invalid ones.
+        If the text holds invalid characters.
     """
     order = np.dtype("u4").newbyteorder(">" if text.dtype.byteorder == ">" else "<")
     letters = np.ascontiguousarray(text).reshape(-1).view(order)
@@ -402,7 +402,7 @@ class Beside:
     load : callable
         Returns the object with a persistent id.
     size : int
-        Bytes of all.
+        Total size in bytes.
     """
 
     names: Mapping[tuple[str, str], Any]
@@ -676,7 +676,7 @@ def collector_off() -> Iterator[None]:
     """Disable Python's garbage collector for the block, and restore its state.
 
     The collector would repeatedly traverse millions of new objects, none of which is garbage; this
-    traversal takes more than half the time of a bare ``pickle.load``.
+    traversal takes more than half the time of a plain ``pickle.load``.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -697,7 +697,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     file : str
         Name of the file, for messages.
     beside : Beside, optional
-        Data beside the pickle to which the pickle may refer; by default it may refer to none.
+        Data beside the pickle to which the pickle may refer; by default there is none.
 
     Returns
     -------

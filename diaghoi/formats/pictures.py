@@ -43,7 +43,7 @@ _JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
 
 _COCO = re.compile(r"COCO_[a-z]+\d+_(\d{12})\.jpg")
 _SPLITS = ("val2014", "train2014", "test2014")
-# Relative difference in aspect ratio from which shapes count as different.
+# Relative difference in aspect ratio at which shapes count as different.
 _OFF = 0.02
 MISSING, DAMAGED, UNSAFE, RESHAPED = "missing", "damaged", "unsafe", "reshaped"
 
@@ -71,7 +71,7 @@ class PictureFile:
     orientation : int or None
         Value of the EXIF tag, 1 to 8; None if it is missing or invalid.
     profile : bytes or None
-        The colour profile if it fits the channels of ``image``.
+        The colour profile if it matches the channels of ``image``.
     """
 
     image: npt.NDArray[np.uint8]
@@ -137,7 +137,7 @@ def read_picture(path: Path) -> PictureFile:
 
 
 def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
-    """Return the width and height in pixels from a file's header; None if it is no picture."""
+    """Return the width and height in pixels from a file's header; None if it is not a picture."""
     if path is None:
         return None
     try:
@@ -171,7 +171,7 @@ class Picture:
         In RGB, scaled down if it was large. None if nothing can be shown.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
         Empty if there is no problem. "unsafe" names could lead out of the folder; a "reshaped"
-        picture has another shape than annotated, but is still shown.
+        picture has a shape that differs from the annotated one, but is still shown.
     reason : str
         The problem as a phrase, such as ``not in images``.
     """
@@ -394,7 +394,7 @@ class PictureAsker:
     client : Client
         The model.
     find : callable
-        As :data:`Find`.
+        A function as described in :data:`Find`.
     unit : {"pixels", "thousandths"}
         Coordinates of boxes.
     workers : int
@@ -515,7 +515,7 @@ class FileAsker(PictureAsker):
         raise NotImplementedError
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return further results of a run, their text for the status line, and notes."""
+        """Return additional results of a run, their text for the status line, and notes."""
         raise NotImplementedError
 
     @cached_property
@@ -587,7 +587,7 @@ class FileAsker(PictureAsker):
         return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
 
     def remarks(self, cost: Estimate) -> list[str]:
-        """Return what the user should know before anything is asked, one sentence per item."""
+        """Return what the user should know before any question is asked, one sentence per item."""
         if not cost.outside:
             return []
         return [
@@ -596,7 +596,7 @@ class FileAsker(PictureAsker):
         ]
 
     def run(self) -> Unasked:
-        """Ask.
+        """Ask the remaining questions.
 
         Raises
         ------

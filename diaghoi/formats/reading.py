@@ -201,7 +201,7 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
     Raises
     ------
     InputError
-        If no format recognises it, or the chosen one does not.
+        If no format recognises the file, or the chosen format does not.
     """
     items = len(content.value) if isinstance(content.value, list | tuple | dict) else 0
     if items > MOST_ITEMS:
@@ -306,8 +306,8 @@ def _keys(keys: list[Any]) -> str:
     return f"the keys {some_of(names, 8)}" if keys else "no keys"
 
 
-# Number of keys in a file that are examined, similarity of a misspelt key to the right one, and
-# number of shared keys from which a format is mentioned.
+# Limits: keys of a file to examine, similarity at which a key counts as misspelt, and shared keys
+# needed to mention a format.
 _MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.75, 2
 
 
@@ -420,8 +420,8 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
     Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets is
-    not an HOI class. Annotations of other data sets may contain such triplets, as mistakes, only if
-    image names show the data set (``named``). The best predictions decide. Files in the package's
+    not an HOI class. Annotations of other data sets may contain such mistakes only if image names
+    show the data set (``named``). The best predictions decide. Files in the package's
     own format name their data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
@@ -575,7 +575,7 @@ def open_both(
 
 
 class Opened(NamedTuple):
-    """Content of a file.
+    """The content of a file, with the result of recognising it.
 
     Parameters
     ----------
@@ -625,7 +625,7 @@ def open_file(
 
 
 def _of_kind(kind: Kind, found: Recognised, scenes: SceneSource) -> SceneSource:
-    """Reject files of another kind, and annotations without images."""
+    """Reject files of a different kind, and annotations without images."""
     if kind == "annotations" and len(scenes) == 0:
         raise InputError(f"{scenes.source}: no images; annotations are needed")
     if found.kind != kind and (len(scenes) or kind == "predictions"):

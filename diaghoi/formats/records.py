@@ -49,7 +49,7 @@ class Images:
     names : sequence of str
         Image names; empty strings if the file has none.
     size : int
-        Size of the file in bytes, an upper bound of the number of rows.
+        Size of the file in bytes, an upper bound on the number of rows.
     owner : str
         What the dicts describe, if not images.
     """
@@ -159,7 +159,7 @@ class Images:
 
 
 def lists_of(where: str, record: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the lists under some keys of a dict, which messages name by ``where``.
+    """Return the lists under the given keys of a dict; messages begin with ``where``.
 
     Raises
     ------
@@ -334,9 +334,9 @@ def take(
 ) -> list[RecordTable]:
     """Convert all columns of a file, freeing its images in groups.
 
-    Thus the columns and the much larger lists and dicts are never in memory together. The first
-    image that has a bad row, or other columns than the file's first row, is kept with all images
-    after it.
+    The columns and the much larger lists and dicts are therefore never in memory together. The
+    first image that has a bad row, or columns that differ from those of the file's first row, is
+    kept with all images after it.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ _ROWS = {
     10: "HOI id, score, and the two boxes: ten numbers",
     11: "HOI id, the two boxes, score, and a running number: eleven numbers",
 }
-# Count of numbers in each cell of a converted row: boxes, image, class, score.
+# How many numbers each cell of a converted row holds: boxes, image, class, score.
 _CELLS = (4, 4, 1, 1, 1)
 _SCALE = 1000.0
 
@@ -375,7 +375,7 @@ class VsgNet(Format):
 
 
 def _matrix(where: str, record: Any, key: str, width: int, *, wider: bool = False) -> FloatArray:
-    """Return rows of ``width`` numbers, or wider rows if these are allowed and the first is one."""
+    """Return rows of ``width`` numbers, or wider rows if allowed and the first row is wider."""
     value = lists_of(where, record, [key])[key]
     if not len(value):
         return np.zeros((0, width))

@@ -23,7 +23,7 @@ STARTS = (b"[", b"{", b'"')
 # A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
 # empty list 56 in Python. A dict takes three times as much.
 _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
-# Separator between two lists or dicts, with which all but the first begin.
+# Separator between two lists or dicts; each but the first begins with it.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
 # Maximum length, in characters, of texts that are searched for duplicate keys in an object. The
@@ -266,7 +266,7 @@ def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
 
 
 def _pieces(text: str, strings: int) -> Iterator[str]:
-    """Split a text outside of its strings, after every few strings."""
+    """Split a text into pieces of a few strings each, never inside a string."""
     piece = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
     pattern, start = re.compile(f"(?:{piece}){{1,{strings}}}"), 0
     while start < len(text):
@@ -276,7 +276,7 @@ def _pieces(text: str, strings: int) -> Iterator[str]:
 
 
 def _as_json(text: str, brackets: list[str] | None, strings: int = 1000) -> Iterator[str]:
-    """Rewrite a text as JSON, which is malformed wherever the text is.
+    """Rewrite a text as JSON; where the text is malformed, the JSON is malformed, too.
 
     Tuples and integer keys are rewritten, too, if a list of open brackets is given.
     """

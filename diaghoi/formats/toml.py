@@ -1,4 +1,4 @@
-"""TOML files that people write by hand: descriptions of data sets, studies."""
+"""Read TOML files that people write by hand: descriptions of data sets, studies."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse unknown keys.
+    """Reject unknown keys.
 
     Raises
     ------

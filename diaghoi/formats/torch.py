@@ -109,7 +109,7 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
         Returns the (bytes,) uint8 array under a key; raises ``pickle.UnpicklingError`` if the key
         is missing.
     size : int
-        Bytes of all.
+        Total size in bytes.
     big : bool
         Whether numbers are stored in big-endian order.
     """

@@ -103,7 +103,7 @@ def image_number(value: Any) -> str:
 
 
 class VCoco(Format):
-    """Join annotations in the official layout with their boxes and split."""
+    """Read annotations in the official layout, with their boxes and split."""
 
     name = "v-coco"
     title = "V-COCO annotations, official layout"

@@ -1,6 +1,6 @@
 """Read and write V-COCO predictions in the official layout: one dict per pair or person.
 
-``image_id``; Each dict has ``person_box``, [x1, y1, x2, y2]; for each of the 26 actions,
+Each dict has ``image_id`` and ``person_box``, [x1, y1, x2, y2]; for each of the 26 actions,
 ``<action>_agent``, the score that the person performs it; and for each role of an action,
 ``<action>_<role>``, [x1, y1, x2, y2, score]. A role box of zeros or NaNs means no box; a NaN score
 means no prediction. Files are pickles, or JSON with ``null`` or NaN. A dict may omit actions. An
@@ -43,7 +43,7 @@ _BIT = 1 << np.arange(len(KEYS))
 
 
 class VCocoResults(Format):
-    """Read the dicts in chunks."""
+    """Read V-COCO predictions in chunks of dicts."""
 
     name = "v-coco-results"
     title = "V-COCO predictions, official layout"

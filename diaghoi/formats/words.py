@@ -1,4 +1,4 @@
-"""Files with free words: answers of language models, open vocabularies, CrossHOI detectors."""
+"""Read files with free words: answers of language models, open vocabularies, CrossHOI detectors."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _SIDES = ((_HUMAN_AT, _HUMAN), (_THING_AT, _OBJECT))
 def _values(
     answers: Sequence[Any], replies: Sequence[Any], vocabulary: Vocabulary, unread: IntArray
 ) -> list[list[float]]:
-    """Return the verbs of all triplets in columns, and count unreadable parts in ``unread``."""
+    """Return the verbs of all triplets in columns, and add the unreadable parts to ``unread``."""
     objects, verbs = (
         {_plain(name): place for place, name in enumerate(names)}
         for names in (vocabulary.objects, vocabulary.verbs)

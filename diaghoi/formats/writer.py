@@ -65,8 +65,8 @@ class Batches:
         self, dataset: str, *, objects: str | None = None, top: int | None = None, again: str
     ) -> None:
         self.vocabulary = vocabulary(dataset)
-        # Batches are small and their values are documented, so only a description may change the
-        # conventions.
+        # Batches are too small to infer conventions from, and their values are documented: the
+        # conventions are fixed unless the description of a data set changes them.
         described = self.vocabulary.conventions is not None
         self._options = Options(
             vocabulary=self.vocabulary,
@@ -388,7 +388,7 @@ def _join(folder: Path, path: Path) -> None:
     """Join the parts in a folder into one file, with one part of a column in memory at a time."""
     parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
-    # The array of each column in each part; the header comes from the first part.
+    # The header comes from the first part; the columns are joined below.
     header = {name: parts[0][name].read() for name in parts[0] if name not in COLUMNS}
     header["notes"] = np.array(list(notes), dtype=np.str_)
     with replacing(path) as temporary, ZipFile(temporary, "w") as archive:

@@ -32,7 +32,7 @@ BAD_VALUES: dict[str, tuple[Any, str]] = {
     "box beyond float32": (
         box(bbox=[1.0, 2.0, 1e39, 4.0]),
         f"{IN_IMAGE}predictions[0].bbox: the box [1.0, 2.0, 1e+39, 4.0] is larger than any image; "
-        "give pixels of the image, or remove such boxes",
+        "give coordinates in pixels, or remove such boxes",
     ),
     "box without a finite area": (box(bbox=[-1e308, 2.0, 1e308, 4.0]), "1e+308, 4.0] is larger"),
     "unknown verb": (

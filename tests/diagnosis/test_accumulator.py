@@ -271,12 +271,12 @@ BATCHES: dict[str, tuple[tuple[Any, Any, Any], str]] = {
     ),
     "lengths": (
         bad({"scores": [0.9, 0.8]}),
-        "predictions of the batch: image 'a': lengths do not fit: sub_ids 1, obj_ids 1, verbs 1, "
+        "predictions of the batch: image 'a': lengths differ: sub_ids 1, obj_ids 1, verbs 1, "
         "scores 2, action_scores 1; give one value per triplet",
     ),
     "labels": (
         bad({"labels": [0]}, annotation=True),
-        "lengths do not fit: boxes 2, labels 1; give one value per box",
+        "lengths differ: boxes 2, labels 1; give one value per box",
     ),
     "index": (
         bad({"obj_ids": [2]}),

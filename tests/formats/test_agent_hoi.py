@@ -129,7 +129,7 @@ def test_left_out(agent: list[dict[str, Any]], save: Save) -> None:
 
 
 REFUSED = {
-    "lengths": (("Object Logits",), [0.5], r"lengths do not fit: Object Category 2, Object Log"),
+    "lengths": (("Object Logits",), [0.5], r"lengths differ: Object Category 2, Object Log"),
     "list": (("Object Category",), 5, r"Object Category: is 5; give a list$"),
     "scores": (("IC Logits", 0), [0.5], r"Class\[0\]: are .*; give lists of equal length$"),
     "verbs": (("Interaction Class", 0), 5, r"Interaction Class\[0\]: are 5, with scores \[0.75"),

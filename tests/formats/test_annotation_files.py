@@ -91,7 +91,7 @@ INSTANCES = {
     "names are no list": (lambda f: f.update(filenames="a"), "filenames: is 'a'; give a list"),
     "few names": (
         lambda f: f["filenames"].pop(),
-        "lengths do not fit: filenames 2, annotation 3, size 3; give one value per image",
+        "lengths differ: filenames 2, annotation 3, size 3; give one value per image",
     ),
     "unknown object": (
         lambda f: f["objects"].__setitem__(0, "aeroplane"),
@@ -123,7 +123,7 @@ INSTANCES = {
     ),
     "few boxes": (
         lambda f: f["annotation"][0]["boxes_h"].pop(),
-        "image 'one.jpg': lengths do not fit: boxes_h 2, boxes_o 3, hoi 3; give one value per",
+        "image 'one.jpg': lengths differ: boxes_h 2, boxes_o 3, hoi 3; give one value per",
     ),
     "no triplets": (
         lambda f: f["annotation"][1].pop("hoi"),

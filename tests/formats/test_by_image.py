@@ -110,7 +110,7 @@ def test_triplets_without_scores_are_annotations(tmp_path: Path) -> None:
         ({FIRST: ROWS, SECOND: 5}, "is 5; give a dict"),
         (
             {FIRST: {"h_box": [HUMAN], "o_box": [THING], "hoi": [1, 2], "score": [1]}},
-            "lengths do not fit: h_box 1, o_box 1, hoi 2, score 1; give one value per triplet",
+            "lengths differ: h_box 1, o_box 1, hoi 2, score 1; give one value per triplet",
         ),
     ],
 )
@@ -192,9 +192,9 @@ def test_all_pairs_of_an_object_count_where_none_are_chosen(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keys": []}, r"lengths do not fit: keys 0, .* hico-det 80; give one value per object"),
-        ({"hdet": [np.zeros(3)] * 80}, "object 'person': lengths do not fit: .*hdet 3"),
-        ({"keys": [["x"], *[[]] * 79]}, "lengths do not fit"),
+        ({"keys": []}, r"lengths differ: keys 0, .* hico-det 80; give one value per object"),
+        ({"hdet": [np.zeros(3)] * 80}, "object 'person': lengths differ: .*hdet 3"),
+        ({"keys": [["x"], *[[]] * 79]}, "lengths differ"),
         ({"sel": [[9]] * 600}, r"HOI class '0': sel\[0\]: there is no pair 9; there are: none"),
     ],
 )

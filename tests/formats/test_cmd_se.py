@@ -44,7 +44,7 @@ def test_images_are_numbers_also_as_text(tmp_path: Path) -> None:
             "HOI class '4': the key 'keys' is missing; has: scores, boxes",
         ),
         ("scores", {153: 0.5, 4: []}, "HOI class '153': scores: is 0.5; give a list"),
-        ("scores", {153: [0.5], 4: []}, "HOI class '153': lengths do not fit: scores 1, boxes 2,"),
+        ("scores", {153: [0.5], 4: []}, "HOI class '153': lengths differ: scores 1, boxes 2,"),
         ("scores", {153: [0.5, "x"], 4: []}, "HOI class '153': scores[1]: 'x' is not a number"),
         (
             "boxes",

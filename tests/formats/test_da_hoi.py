@@ -100,7 +100,7 @@ BAD = {
     "a size of nothing": ({"height": 0}, "height: 0.0 is not a whole number from 1"),
     "pixels": ({"bboxes": [[0, 0, 9, 9] * 2] * 2}, "are not fractions of the image"),
     "four numbers": ({"bboxes": [[0, 0, 1, 1]] * 2}, "is not eight numbers"),
-    "one name": ({"pred_object_names": ["bicycle"]}, "lengths do not fit: pred_object_names 1, bb"),
+    "one name": ({"pred_object_names": ["bicycle"]}, "lengths differ: pred_object_names 1, bb"),
     "two scores": ({"max_scores": [[1, 1]] * 2}, "is not three numbers"),
     "another object": ({"pred_object_names": ["car"] * 2}, "does not name a class of 'car'"),
     "no phrases": ({"merge_potential_list": [None] * 2}, "is None; give a list"),

@@ -92,7 +92,7 @@ def test_stacked_arrays(tmp_path, saved, dense):
     assert scenes.triplet_verb[:5].tolist() == [57, 76, 36, 76, 36]
     other = read_predictions(saved({"filename": ["a.jpg", "b.jpg"], **columns}))
     np.testing.assert_array_equal(other.triplet_score, scenes.triplet_score)
-    with pytest.raises(InputError, match="lengths do not fit: filename 1, boxes 2"):
+    with pytest.raises(InputError, match="lengths differ: filename 1, boxes 2"):
         read_predictions(saved({"filename": ["a.jpg"], **columns}))
 
 

@@ -129,8 +129,8 @@ def test_it_is_recognised(tmp_path: Path) -> None:
         ({"gt_paths": {}}, "gt_paths: is .*; give a list"),
         ({"gt_paths": ["a.jpg"]}, r"image 0 \(counted from 0\): is 'a.jpg'; give a dict"),
         ({"gt_paths": [{"file_name": 3.5}]}, "file_name: 3.5 is not the name of an image"),
-        ({"preds": []}, "lengths do not fit: preds 0, gt_paths 1; give one value per image"),
-        ({"outputs": ["a", "b"]}, "lengths do not fit: preds 1, gt_paths 1, outputs 2"),
+        ({"preds": []}, "lengths differ: preds 0, gt_paths 1; give one value per image"),
+        ({"outputs": ["a", "b"]}, "lengths differ: preds 1, gt_paths 1, outputs 2"),
     ],
 )
 def test_files_that_are_no_answers(tmp_path: Path, change: dict, message: str) -> None:

@@ -480,7 +480,7 @@ def test_a_name_without_object_is_what_one_person_does_to_another(tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"ho_scores": [0.9]}, "lengths do not fit: h_boxes 3, o_boxes 3, ho_scores 1, ao_names 3"),
+        ({"ho_scores": [0.9]}, "lengths differ: h_boxes 3, o_boxes 3, ho_scores 1, ao_names 3"),
         ({"ho_scores": 0.9}, "image 'HICO_one.jpg': ho_scores: is 0.9; give a list"),
         ({"ho_scores": [0.9, "x", 0.1]}, "image 'HICO_one.jpg': ho_scores[1]: "),
         ({"h_boxes": [BOX, BOX[:3], BOX]}, "image 'HICO_one.jpg': h_boxes[1]: "),
