@@ -651,7 +651,7 @@ def robustness_curves_table(
 
 
 def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> float:
-    """Return the mean of an error over some conditions."""
+    """Return the mean of an error over the given conditions."""
     known = [cell[quantity][error] for cell in cells if cell[quantity][error] is not None]
     return 100 * float(np.mean(known)) if known else np.nan
 
@@ -858,7 +858,7 @@ def models_of(
     Raises
     ------
     NotApplicable
-        If the figure can show no model; the reason is that of the last one.
+        If the figure can show no model; the reason given is that of the last model.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     shared["bootstrap"] = result.get("bootstrap")
