@@ -158,7 +158,8 @@ class FigureKind:
     needs : {"results", "diagnoses"}
         Whether a saved result suffices, rather than a diagnosis with scenes.
     parts : callable, optional
-        Function that names the parts of the title that apply to the models, if not all always do.
+        Function that names the parts of the title that apply to the given models; by default, all
+        parts apply.
     usual : bool
         Whether a study draws the figure by default.
     single : bool

@@ -14,11 +14,11 @@ refers to the expected number for test sets of this size.
 
 For a class with n annotated images, resamples show too little variance, by about (n - 1) / n, and
 for a class with a single image none at all. The jackknife, which leaves out images, shows too much
-(its variance is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
-intervals are therefore stretched to the geometric mean of the two standard deviations if
-the jackknife's is larger. docs/certainty.md reports how often they contained the expected number in
-simulations (tests/benchmarks/coverage.py). On sets of 300 images, intervals of mAP without the
-stretch contained it in 88 % of the cases, and plain quantiles in 55 %.
+variance (it is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
+intervals are therefore stretched to the geometric mean of the two standard deviations if the
+jackknife's is larger. docs/certainty.md reports how often these intervals contained the expected
+number in simulations (tests/benchmarks/coverage.py). On sets of 300 images, intervals of mAP
+contained it without the stretch in 88 % of the cases, and plain quantiles in 55 %.
 
 A cost that few predictions or triplets carry is zero in one test set and large in another, which
 resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.

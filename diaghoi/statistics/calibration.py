@@ -3,9 +3,9 @@
 The counted predictions are binned by score. If scores are calibrated, the share of true positives
 in a bin, its *precision*, equals its mean score. The *gap* of a bin is mean score - precision: the
 detector is overconfident where it is above 0. The expected calibration error (ECE) is the mean size
-of the gap over predictions, the maximum calibration error (MCE) the largest size of the gap
-in any bin, however few predictions it holds (Guo et al., On Calibration of Modern Neural Networks,
-2017), and the Brier score the mean of (score - true)², which needs no bins.
+of the gap over predictions. The maximum calibration error (MCE) is the largest size of the gap in
+any bin, however few predictions it holds (Guo et al., On Calibration of Modern Neural Networks,
+2017). The Brier score is the mean of (score - true)², which needs no bins.
 
 The gap of a bin is the mean of score - true over its predictions. Each error label contributes to
 the gap: an error adds its score, and a true positive adds its score - 1. The contributions sum to

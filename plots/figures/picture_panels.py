@@ -345,7 +345,10 @@ def _drawing(
     pairs: Sequence[PairLines],
     numbered: int = 0,
 ) -> Callable[[Axes], object]:
-    """Return a function that draws pairs on a part of an image, the first on top."""
+    """Return a function that draws pairs on a part of an image.
+
+    The first pair is on top, and the first ``numbered`` pairs are numbered.
+    """
 
     def draw(ax: Axes) -> None:
         point = show(ax, frame, whole, image)
