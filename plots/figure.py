@@ -158,8 +158,8 @@ class FigureKind:
     needs : {"results", "diagnoses"}
         Whether a saved result suffices, rather than a diagnosis with scenes.
     parts : callable, optional
-        Function that names the parts of the title that apply to the given models; by default, all
-        parts apply.
+        Function that names the parts of the figure that the given models allow, to be appended to
+        the title; by default, nothing is appended.
     usual : bool
         Whether a study draws the figure by default.
     single : bool
