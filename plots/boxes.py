@@ -33,7 +33,7 @@ class PictureFrame(NamedTuple):
     Parameters
     ----------
     left, top, right, bottom : float
-        Its edges. Coordinates refer to pixel centres, so an image begins at -0.5.
+        Edges of the frame. Coordinates refer to pixel centres, so an image begins at -0.5.
     """
 
     left: float
@@ -76,7 +76,7 @@ def frame_of_boxes(
     Parameters
     ----------
     boxes : sequence of boxes
-        On the image.
+        Boxes on the image.
     size : (width, height) or None
         Size in pixels, if known.
     image : (H, W, 3) uint8 array, optional
@@ -127,7 +127,7 @@ def enlargement(case: Case, image: Image | None = None) -> float:
 
 
 def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFrame:
-    """Return the part of an image that shows some boxes as large as a shape allows.
+    """Return the part of an image that shows the given boxes as large as possible.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFram
         The image. A part is never magnified more than eight times, nor larger than the image, so
         its shape may differ.
     ratio : float
-        Height over width.
+        Ratio of height to width.
     """
     usable = _usable(*boxes)
     if not usable:
@@ -168,13 +168,13 @@ def _around(boxes: Sequence[Box]) -> Box:
 
 
 def _span(whole: PictureFrame, box: Box) -> float:
-    """Return the larger of the shares of an image's width and height that a box spans."""
+    """Return the share of an image's width or height that a box spans, whichever is larger."""
     across = (box[2] - box[0]) / (whole.right - whole.left)
     return max(across, (box[3] - box[1]) / (whole.bottom - whole.top))
 
 
 def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
-    """Return the part of an image in which a box spans a share, at most the whole image."""
+    """Return the part of an image of which a box spans the given share, at most the whole."""
     factor = room / max(_span(whole, box), room / MOST_ENLARGED)
     if factor < ENLARGED:
         return whole
@@ -185,7 +185,7 @@ def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
 
 
 def _start(centre: float, side: float, first: float, last: float) -> float:
-    """Return the start of a side around a centre, or as near to it as the image allows."""
+    """Return the start of a side, centred as nearly as the image allows."""
     return min(max(centre - side / 2, first), last - side)
 
 
@@ -284,7 +284,7 @@ class BoxTags:
         left = max(frame.left, min(box[0], frame.right - width))
         above, beneath = (box[1] - height, box[1]), (box[3], box[3] - height)
         corners = [*beneath, *above] if below else [*above, *beneath]
-        # If all four corners are taken, the first free place from the top down.
+        # If all four corners are taken, use the first free place from the top down.
         anywhere = np.arange(frame.top, frame.bottom - height, height).tolist()
         for tops, avoided in ((corners, [*taken, *spare]), ([*corners, *anywhere], taken)):
             for top in tops:
@@ -352,7 +352,7 @@ class PairLines:
 
     @staticmethod
     def of_outcome(outcome: str, *boxes: Box | None) -> PairLines:
-        """Return the drawing style of a right, false or missed pair.
+        """Return the drawing style of a correct, wrong or missed pair.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ def show(ax: Axes, frame: PictureFrame, whole: PictureFrame, image: Image | None
         across = (frame.left, frame.right, frame.right, frame.left)
         down = (frame.top, frame.top, frame.bottom, frame.bottom)
         ax.fill(across, down, facecolor=GROUND, edgecolor="none", zorder=0)
-        # Drawn above the tags (zorder 3 and 4), so that none hides the edge.
+        # Drawn above the tags (zorder 3 and 4), so that no tag hides the edge.
         ax.fill(across, down, facecolor="none", edgecolor="0.6", linewidth=1.0, zorder=5)
     else:
         extent = (whole.left, whole.right, whole.bottom, whole.top)

@@ -32,7 +32,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import caption, model_names, protocol_of
 
-# Parts of a result that comparisons and captions need; the rest is freed.
+# Parts of a result that comparisons and captions need; all other parts are freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")
 Locate = Callable[[Vocabulary], tuple[Path, Sequence[str]]]
 
@@ -146,7 +146,7 @@ def collect(
 
 
 class _Found(NamedTuple):
-    """Outcome of one model: its result, and for each figure the data or the reason for none."""
+    """Outcome of one model: its result, and for each figure the data or why there are none."""
 
     result: dict[str, Any]
     data: dict[str, Any]
@@ -198,7 +198,7 @@ def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Co
     Parameters
     ----------
     collections : sequence of Collection
-        Of each study.
+        The data of each study.
     kinds : sequence of FigureKind
         The collected figures; all can show several data sets.
 

@@ -57,7 +57,7 @@ def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]
     Raises
     ------
     InputError
-        If it is.
+        If the part is malformed.
     """
     try:
         yield
@@ -72,7 +72,7 @@ def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Everything known about one model during the computation of its data.
+    """Everything known about one model while its data are computed.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class ModelData:
     score : str
         Name of the drawn score, if it does not belong to the protocol.
     dataset : str
-        Data set, in a figure with several.
+        Data set, in a figure with several data sets.
     note : str
         Sentences that explain the data.
     """
@@ -127,7 +127,7 @@ class ModelData:
 
     @property
     def key(self) -> str:
-        """Name that is unique across data sets."""
+        """A name that is unique across data sets."""
         return f"{self.dataset}: {self.label}" if self.dataset else self.label
 
 
@@ -158,7 +158,8 @@ class FigureKind:
     needs : {"results", "diagnoses"}
         Whether a saved result suffices, rather than a diagnosis with scenes.
     parts : callable, optional
-        Function that names the title parts these models allow, if not all do.
+        Function that names the parts of the figure that the given models allow, to be appended to
+        the title; by default, nothing is appended.
     usual : bool
         Whether a study draws the figure by default.
     single : bool
@@ -412,7 +413,7 @@ class _LaidOut(Figure):
 
 
 def _behind(model: ModelData, kind: FigureKind) -> str:
-    """Describe what the caption does not say about a model's numbers: score, or unusual rule."""
+    """Describe what the caption omits about a model's numbers: the score, or an unusual rule."""
     if model.score:
         return f"Score: {model.score}."
     known = PROTOCOLS.get(model.protocol)

@@ -39,8 +39,8 @@ def model_names(labels: Iterable[str | None]) -> list[str]:
     Parameters
     ----------
     labels : iterable of str or None
-        Labels of the models. A model without a label is named by its number, equal labels get a
-        number, and non-Unicode characters (labels may be file names) are replaced.
+        Labels of the models. A model without a label is named by its number, duplicate labels
+        get a number, and non-Unicode characters (labels may be file names) are replaced.
     """
     names: list[str] = []
     for number, label in enumerate(labels, start=1):
@@ -61,7 +61,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitted(label: str, inches: float, size: float) -> str:
-    """Shorten a long label in the middle, so that start and end remain.
+    """Shorten a long label in the middle, so that its start and end remain.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def fitted(label: str, inches: float, size: float) -> str:
 
 
 def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
-    """Add a second label in brackets; if both are too long, each is shortened separately.
+    """Add a second label in brackets; if the two do not fit, shorten each separately.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
 
 
 def wrapped(text: str, inches: float, size: float) -> list[str]:
-    """Wrap a text into lines of a width in inches; a longer word is shortened.
+    """Wrap a text into lines of the given width in inches; shorten words that are wider.
 
     Parameters
     ----------
     text : str
-        Words with spaces between.
+        Words separated by spaces.
     inches : float
         Available width.
     size : float
@@ -138,7 +138,7 @@ def _shortened(label: str, letters: int) -> str:
 
 
 def protocol_of(result: Mapping[str, Any], key: str) -> str:
-    """Look up an entry in a result's protocol; empty if there is none.
+    """Look up an entry in a result's protocol; return an empty string if there is none.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def protocol_of(result: Mapping[str, Any], key: str) -> str:
 
 
 def caption(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return a caption: detectors, data set, and protocol with choices.
+    """Return a caption that names the detectors, the data set, and the protocol with its choices.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def prepared(ax: Axes) -> Axes:
 
 
 def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
-    """Return rows and columns of panels for a width in inches, as even as possible."""
+    """Return the most even numbers of rows and columns of panels for a width in inches."""
     columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
     rows = ceil(panels / columns)
     return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1
@@ -103,7 +103,7 @@ def panel_grid(
     share_x: bool = True,
     share_y: bool = True,
 ) -> list[Axes]:
-    """Divide a figure into panels, as many per row as fit; each further row makes it taller.
+    """Divide a figure into panels, as many per row as fit; more rows make it taller.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def write_cells(
     ax : matplotlib.axes.Axes
         Axes of the heat map.
     cells : matplotlib.cm.ScalarMappable
-        Its colours.
+        Colours of the heat map.
     values : (R, C) array
         Numbers of the cells; NaN cells are white.
     text : callable
@@ -204,7 +204,7 @@ def interval_dots(
     bounds: Sequence[FloatArray] | FloatArray,
     number: int,
 ) -> None:
-    """Draw the dots of a model in some rows with intervals; dots without one are hollow."""
+    """Draw a model's dots and intervals in the given rows; dots without interval are hollow."""
     style = model_style(number) | {"linestyle": "", "markersize": 3.0}
     ax.hlines(rows, *bounds, color=style["color"], linewidth=0.8)
     # A dot without an interval must not look like a dot with a very narrow interval.
@@ -340,7 +340,7 @@ def bar_styles(models: int) -> list[BarStyle]:
 def bar_legend(
     target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
 ) -> int:
-    """Add a legend of the models of bars, greys if few; a single model is only named.
+    """Add a legend of the models of bars, in greys if few; only name a single model.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def bar_legend(
 
 
 def number_size(inches: float) -> float:
-    """Return the font size of numbers at bars of some width; 0 for no numbers."""
+    """Return the font size of numbers at bars of the given width; 0 for no numbers."""
     return NUMBER_SIZE if inches >= ROOM[0] else LEAST_NUMBER if inches >= ROOM[1] else 0.0
 
 

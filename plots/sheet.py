@@ -1,4 +1,4 @@
-"""The sheet: one page with the essentials of one detector, or of two side by side."""
+"""The sheet: one page with the essentials of one detector, or of two detectors side by side."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class WeakClass(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """Page content of a detector; a saved result shows only the parts that it has."""
+    """Page content of a detector; for a saved result, only the parts that the result has."""
 
     result: Mapping[str, Any]
     shares: ErrorShares | None = None
@@ -140,7 +140,7 @@ def _data(source: Source) -> Sheet:
 def _cases(
     diagnosis: Diagnosis, result: Mapping[str, Any], pictures: Pictures
 ) -> list[tuple[Case, Image | None]]:
-    """Choose a typical case of each of the costliest errors, in images with a picture."""
+    """Choose a typical case of each of the costliest errors, among images with a picture."""
     there = [name for name in diagnosis.names.tolist() if pictures.find(name) is not None]
     if not there:
         raise InputError(f"{pictures.folder}: has no picture of these images; give their folder")
@@ -339,7 +339,7 @@ def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
 
 
 def _title(ax: Axes, what: str, name: str, inches: float) -> None:
-    """Write the title of a panel: content and detector, whose name may be shortened."""
+    """Write a panel's title: its content and the detector's name, which may be shortened."""
     room = inches - text_width(f"{what}, ", SIZE)
     set_title(ax, f"{what}, {fitted(name, room, SIZE)}", inches)
 

@@ -41,15 +41,15 @@ COLOURS = {
     "false_negative": "#999933",
 }
 """One fixed colour per error, in oracle order (Paul Tol's "muted" scheme, which people with common
-kinds of colour blindness can distinguish; neighbours differ in lightness), and dark grey for right
-predictions.
+kinds of colour blindness can distinguish; neighbours differ in lightness), and dark grey for
+correct predictions.
 """
 OTHER_COLOUR = "#777777"
 Colour = Sequence[float] | FloatArray
 """Red, green and blue in [0, 1], without opacity."""
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
 """White hatches on dark colours, to distinguish adjacent areas of errors in greyscale."""
-# The first five also differ in greyscale. Ten colours and four dashes, whose combinations repeat
+# The first five also differ in greyscale. The combinations of ten colours and four dashes repeat
 # only after twenty models.
 MODEL_COLOURS = (
     *("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD"),
@@ -89,8 +89,8 @@ PAPER: dict[Any, Any] = {
 def paper() -> Iterator[None]:
     """Draw for print: small type, thin lines, and embedded fonts in PDF and PostScript (type 42).
 
-    Sizes are for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches, included without
-    scaling.
+    Sizes are meant for figures that are :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches wide
+    and included without scaling.
     """
     with mpl.rc_context():
         # Override all user settings, because some would run LaTeX.
@@ -117,7 +117,7 @@ def contrast(first: Colour, second: Colour) -> float:
 
 
 def ink_on(ground: Colour) -> tuple[float, float, float]:
-    """Return black or white, whichever has more contrast with a background: at least 4.58."""
+    """Return black or white, whichever contrasts more with a background (at least 4.58)."""
     black, white = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     return max(black, white, key=lambda ink: contrast(ink, ground))
 
@@ -198,7 +198,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
 
 
 def _metadata(kind: str, caption: str) -> dict[str, str | None]:
-    """Return metadata with the caption, without matplotlib's date: equal figures, equal files."""
+    """Return metadata with the caption but no date, so that equal figures give equal files."""
     undated: dict[str, dict[str, str | None]] = {
         "pdf": {"CreationDate": None},
         "svg": {"Date": None},
@@ -214,7 +214,7 @@ _NOTES: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
 
 
 def add_note(target: Axes | Figure, text: str) -> None:
-    """Append the notes of a figure to its caption.
+    """Add a note to a figure, to be appended to its caption.
 
     Parameters
     ----------
@@ -229,5 +229,5 @@ def add_note(target: Axes | Figure, text: str) -> None:
 
 
 def notes_of(figure: Figure) -> list[str]:
-    """List the notes of a figure, the end of its caption."""
+    """List the notes of a figure, which end its caption."""
     return list(_NOTES.get(figure, ()))

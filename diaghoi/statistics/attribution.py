@@ -1,9 +1,10 @@
-"""Attribute the loss in mAP to errors such that costs add up: Shapley values of the oracles.
+"""Attribute the loss in mAP to errors so that costs add up: Shapley values of the oracles.
 
 The ΔmAP values of individual oracles do not add up to the gain from repairing all errors, because
-repairing two errors at once gains more, or less, than the sum of both. The Shapley value of an
-error is the mean gain from its repair over all orders in which the seven errors can be repaired
-(Shapley, A value for n-person games, 1953). The values sum to the gain from repairing all of them.
+repairing two errors at once gains more, or less, than the sum of the two separate gains. The
+Shapley value of an error is the mean gain from its repair over all orders in which the seven errors
+can be repaired (Shapley, A value for n-person games, 1953). The values sum to the gain from
+repairing all errors.
 
 Repairs combine without conflict: each oracle acts on the predictions with its own label, a
 prediction has one label and is assigned to at most one annotated triplet, and a triplet has at most
@@ -27,8 +28,8 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, LOCALISED, ORACLES
 
 Coalition = frozenset[str]
-# A triplet whose pair nothing localises is missed, not a wrong action: costs that add up should
-# show their origin.
+# A triplet whose pair nothing localises is missed, not a wrong action: additive costs should show
+# where the loss comes from.
 REPAIRS = ORACLES | LOCALISED
 
 
@@ -41,7 +42,7 @@ class Attribution:
     start, end : float
         mAP before any repair, and after all repairs.
     values : dict
-        Shapley value of each error: its share of ``end - start``. Fractions, signed.
+        Shapley value of each error: its share of ``end - start``, as a signed fraction.
     coalitions : dict
         mAP after repairing each set of errors.
     pairing : {"triplet", "person"}
@@ -115,7 +116,7 @@ def attributions(
 ) -> dict[str, Attribution | None]:
     """Compute the Shapley values of the errors for several means over classes; see `attribute`.
 
-    Repairs and average precision are the same for all groups.
+    Repairs and average precisions are computed once for all groups.
     """
     members = {split: diagnosis.splits[split] for split in splits}
 
@@ -143,7 +144,7 @@ def attributions(
 
 
 def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribution | None:
-    """Divide the gain of all repairs among the errors; None if any mAP is undefined."""
+    """Divide the gain from all repairs among the errors; None if any mAP is undefined."""
     defined = {errors: value for errors, value in worth.items() if value is not None}
     if len(defined) < len(worth):
         return None

@@ -1,4 +1,4 @@
-"""Compute intervals of the numbers by a bootstrap over images.
+"""Compute intervals for the numbers by a bootstrap over images.
 
 The images of the test set are the sample: another draw of images would give other numbers. A
 resample draws as many images with replacement. Each of its numbers is computed as if the
@@ -7,18 +7,18 @@ Tibshirani, An Introduction to the Bootstrap, 1993; BCa intervals: chapter 14).
 
 Mean average precision depends on the size of the test set: a class with few annotations has a
 higher expected AP than the same class with many, and a class that a resample does not draw drops
-out. Resamples hold about 63 % of the distinct images, so they have a higher mAP than the whole, and
-their plain quantiles may not even contain it. By default the quantiles are therefore centred: moved
-by the difference between the mean of the resamples and the number. The interval then refers to the
-expected number for test sets of this size.
+out. Resamples hold about 63 % of the distinct images, so they have a higher mAP than the whole
+set, and their plain quantiles may not even contain its mAP. By default the quantiles are therefore
+centred: moved by the difference between the mean of the resamples and the number. The interval then
+refers to the expected number for test sets of this size.
 
 For a class with n annotated images, resamples show too little variance, by about (n - 1) / n, and
 for a class with a single image none at all. The jackknife, which leaves out images, shows too much
-(its variance is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
-intervals are therefore stretched to the geometric mean of both standard deviations if the
-jackknife's is larger. docs/certainty.md reports how often they contained the expected number in
-simulations (tests/benchmarks/coverage.py). On sets of 300 images, intervals of mAP without the
-stretch contained it in 88 % of the cases, and plain quantiles in 55 %.
+variance (it is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
+intervals are therefore stretched to the geometric mean of the two standard deviations if the
+jackknife's is larger. docs/certainty.md reports how often these intervals contained the expected
+number in simulations (tests/benchmarks/coverage.py). On sets of 300 images, intervals of mAP
+contained it without the stretch in 88 % of the cases, and plain quantiles in 55 %.
 
 A cost that few predictions or triplets carry is zero in one test set and large in another, which
 resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.
@@ -40,7 +40,7 @@ from diaghoi.statistics.weighted_figures import Figures, Resampler
 
 Method = Literal["centred", "percentile", "bca"]
 
-# Number of resamples processed together: enough for array code, few enough for the caches. The
+# Number of resamples drawn together: enough for array code, few enough for the caches. The
 # block size is part of the meaning of a seed: each block has its own generator.
 BLOCK = 128
 # Number of weightings processed at once: larger arrays do not fit into the caches.
@@ -61,7 +61,7 @@ class Bootstrap:
     Parameters
     ----------
     intervals : dict
-        Lower and upper bound by the path of the number in the JSON of a report
+        Lower and upper bound, keyed by the path of the number in the JSON of a report
         (``oracles.action.delta_map.full``); None if the number is undefined in all resamples, and
         for costs with too few carriers.
     resamples, seed : int
@@ -71,7 +71,7 @@ class Bootstrap:
     method : {"centred", "percentile", "bca"}
         Method by which bounds are derived from the resamples.
     undefined : dict
-        Number of resamples in which each number is undefined, if any.
+        Number of resamples in which each number is undefined; only numbers with any.
     few : dict
         Number of predictions and annotated triplets that carry each cost, by path, if too few
         (:data:`FEW`) for an interval.
@@ -88,7 +88,7 @@ class Bootstrap:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python: ``intervals``, with settings in ``bootstrap``.
 
-        ``few`` exists if any cost has too few carriers.
+        ``few`` is present if any cost has too few carriers.
         """
         return {
             "intervals": {
@@ -107,7 +107,7 @@ class Bootstrap:
 
 
 def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> Bootstrap:
-    """Compute intervals of all numbers of a diagnosis of at least two images.
+    """Compute intervals for all numbers of a diagnosis of at least two images.
 
     The settings and errors are those of :func:`bootstrap_of`.
     """
@@ -140,7 +140,7 @@ def bootstrap_of(
     method: Method = "centred",
     progress: Callable[[int], Any] | None = None,
 ) -> Bootstrap:
-    """Compute intervals of numbers that are functions of image weights.
+    """Compute intervals for numbers that are functions of image weights.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def bootstrap_of(
     confidence : float
         Share of the resamples between the bounds, in (0, 1).
     method : {"centred", "percentile", "bca"}
-        Quantiles of the resamples shifted by their mean difference from the number, and stretched;
-        plain quantiles; or quantiles corrected for bias and skewness. Stretch and acceleration come
-        from a jackknife that leaves out groups of images.
+        Stretched quantiles of the resamples, shifted by their mean difference from the number;
+        plain quantiles; or quantiles corrected for bias and skewness. The stretch and the skewness
+        come from a jackknife that leaves out groups of images.
     progress : callable, optional
         Called with the number of resamples done since the last call.
 
@@ -197,7 +197,7 @@ def bootstrap_of(
 
 
 def check_settings(images: int, resamples: int, confidence: float) -> None:
-    """Refuse settings that allow no interval.
+    """Reject settings for which no interval can be computed.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def _together(blocks: Iterable[IntArray]) -> Iterator[IntArray]:
 
 
 def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
-    """Yield weightings that leave out one group of images each; groups are mixed evenly.
+    """Yield weightings that each leave out one group of images, taken from the whole set.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
 
 
 def tails(confidence: float) -> FloatArray:
-    """Return the two quantiles that enclose a share of the values."""
+    """Return the levels of the two quantiles that enclose the given share of the values."""
     tail = (1 - confidence) / 2
     return np.array([tail, 1 - tail])
 
@@ -307,7 +307,7 @@ def _bca_bounds(
 
     drawn, plain = values, tails(confidence)
     values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
-    # Equal values count half, because numbers from few images take few values.
+    # Ties count half, because numbers from few images take few distinct values.
     below = (values < point).mean() + (values == point).mean() / 2 if len(values) else 0.0
     if not 0 < below < 1 or len(left_out) < 2:
         return _bounds(drawn, plain)
@@ -327,9 +327,9 @@ def centred_bounds(
     Parameters
     ----------
     values, left_out : (B,) and (G,) float64 array
-        As of :func:`stretch_of`.
+        As in :func:`stretch_of`.
     point : float
-        The figure; NaN if it is undefined.
+        The number; NaN if it is undefined.
     confidence : float
         Share of the resamples between the bounds.
 
@@ -359,7 +359,7 @@ def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
         return 1.0
     groups = len(left_out)
     jackknife = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum())
-    # The geometric mean of both deviations, divided by the deviation of the resamples.
+    # The geometric mean of the two deviations, divided by the deviation of the resamples.
     return float(np.sqrt(max(1.0, jackknife / values.std())))
 
 

@@ -3,9 +3,9 @@
 The counted predictions are binned by score. If scores are calibrated, the share of true positives
 in a bin, its *precision*, equals its mean score. The *gap* of a bin is mean score - precision: the
 detector is overconfident where it is above 0. The expected calibration error (ECE) is the mean size
-of the gap over predictions, the maximum calibration error (MCE) the largest size of any bin,
-however few its predictions (Guo et al., On Calibration of Modern Neural Networks, 2017), and the
-Brier score the mean of (score - true)², which needs no bins.
+of the gap over predictions. The maximum calibration error (MCE) is the largest size of the gap in
+any bin, however few predictions it holds (Guo et al., On Calibration of Modern Neural Networks,
+2017). The Brier score is the mean of (score - true)², which needs no bins.
 
 The gap of a bin is the mean of score - true over its predictions. Each error label contributes to
 the gap: an error adds its score, and a true positive adds its score - 1. The contributions sum to
@@ -125,12 +125,12 @@ class Calibration:
 
     @property
     def mce_count(self) -> int | None:
-        """Predictions in the bin of :attr:`mce`; None without numbers."""
+        """Number of predictions in the bin with the largest gap; None without numbers."""
         return None if self.note else int(self.bin_counts[np.nanargmax(np.abs(self.gaps))])
 
     @property
     def ece_parts(self) -> FloatArray:
-        """Contribution of each label to the expected calibration error, (7,), to which they sum.
+        """Contribution of each label to the expected calibration error, (7,); they sum to it.
 
         Negative if the predictions with this label reduce gaps.
         """
@@ -141,9 +141,9 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python: the JSON key ``calibration``.
 
-        ``ece``, ``mce`` and ``mce_count``, the predictions of its bin, ``brier``; ``bins`` with
-        their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with, for
-        each label, ``count``, ``mean_score``, ``ece_part`` and for each bin ``counts`` and
+        ``ece``, ``mce``, ``mce_count`` (the number of predictions in its bin), ``brier``; ``bins``
+        with their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with,
+        for each label, ``count``, ``mean_score``, ``ece_part`` and for each bin ``counts`` and
         ``gap_parts``; ``verbs``. None if there are no predictions to average.
         """
         return {
@@ -204,13 +204,13 @@ def measure_calibration(
         otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so there may be fewer
         bins than requested.
     threshold : float, optional
-        Lowest score of the predictions that count; by default all count.
+        Lowest score at which a prediction counts; by default, all predictions count.
 
     Returns
     -------
     Calibration
-        Without numbers, and with a note on the reason, if a score lies outside [0, 1] and so is not
-        a probability, there are no scores, or nothing is predicted.
+        It has no numbers, and a note that gives the reason, if a score lies outside [0, 1], there
+        are no scores, or nothing is predicted.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def measure_calibration(
 
 
 def _note(score: FloatArray) -> str:
-    """Explain why scores are not probabilities; empty if they are."""
+    """Explain why scores are not probabilities; return an empty string if they are."""
     if not len(score):
         return "calibration: there are no predictions"
     low, high = float(score.min()), float(score.max())

@@ -29,8 +29,8 @@ class FoundAt:
         The triplets that are found at the precision of each end. An end is a rank whose precision
         no later rank of the class exceeds.
     rows, true : (K, N) sparse int32 array
-        Number of predictions of each image since the previous end, and of true positives among
-        them.
+        Number of predictions in each image since the previous end, and number of true positives
+        among them.
     rank, at : (K,) array
         Number of predictions of the class up to each end, and the precision there.
     last : (K,) int array
@@ -103,6 +103,6 @@ class FoundAt:
         )
 
     def _from_here(self, values: FloatArray) -> FloatArray:
-        """Sum over this and the later ends of the class."""
+        """Sum over each end and the later ends of its class."""
         total = np.cumsum(values, axis=0)
         return np.asarray(total[self.last] - total + values)

@@ -3,8 +3,8 @@
 All classes are pooled (micro): every prediction and every annotated triplet counts the same,
 regardless of class. The best threshold is :attr:`diaghoi.Diagnosis.best_threshold`, exact over all
 scores. The curves have a point at every hundredth of the true positives and of all predictions,
-from the highest score to the lowest, plus the best threshold and the lowest score. All numbers are
-exact at each point.
+from the highest score to the lowest, plus the best threshold and the lowest score. At each
+point, all numbers are exact.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class OperatingPoints:
     annotated, images : int
         Number of annotated triplets and of images.
     best : int or None
-        Index of the point with the highest F1, on ties the one with the highest threshold; None if
+        Index of the point with the highest F1 (with the highest threshold if tied); None if
         there is no true positive.
     calibration : Calibration or None
         Calibration of the kept predictions at the best point.
@@ -125,12 +125,12 @@ class OperatingPoints:
 
 
 def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
-    """Count the hits and errors of a detector over the score threshold.
+    """Count the hits and errors of a detector at each score threshold.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        The detector; a sum of diagnoses does as well.
+        The detector; may be a sum of diagnoses.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
     score = np.concatenate([part.row_score for _, part in ledger.parts()])
     true = np.concatenate([part.true for _, part in ledger.parts()])
     levels = np.linspace(0, 1, QUANTILES + 1)
-    # Only scores that occur matter: between two of them a threshold keeps the same predictions.
+    # Only scores that occur matter: thresholds between two of them keep the same predictions.
     chosen = [
         np.quantile(some, levels, method="inverted_cdf")
         for some in (score, score[true])
@@ -181,7 +181,7 @@ def _place(thresholds: FloatArray, score: FloatArray) -> IntArray:
 
 def _pairs(diagnosis: Diagnosis, thresholds: FloatArray) -> IntArray:
     """Count the pairs of two boxes with a prediction at or above each threshold."""
-    # The rows of a sum do not match its scenes.
+    # In a sum of diagnoses, rows do not match the scenes.
     diagnosis = as_one(diagnosis)
     _, predictions = scenes_of(diagnosis)
     highest = np.full(len(predictions.pair_human), -np.inf)

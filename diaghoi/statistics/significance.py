@@ -43,7 +43,7 @@ Figured = Callable[[IntArray], Mapping[str, FloatArray]]
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Difference between two detectors in one number.
+    """The difference in one number between two detectors.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class Difference:
     difference : float
         Second less first.
     interval : tuple of float or None
-        Bounds of the difference, by the centred paired bootstrap; None for a cost that too few
-        predictions or triplets of either detector carry
+        Bounds of the difference, by the centred paired bootstrap; None for a cost that is carried
+        by too few predictions or triplets of one of the detectors
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     p : float
         Probability, by approximate randomisation, that exchanged detectors differ at least as much.
@@ -95,7 +95,7 @@ class Difference:
 
     @property
     def shown_p(self) -> str:
-        """The corrected p-value for a sentence, an upper bound if no exchange differed as much."""
+        """The corrected p-value as text; an upper bound if no exchange differed as much."""
         return shown_p(self.p_holm, at_most=self.p <= self.p_least)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def compare_each(
     split : str
         Group of classes of the mean.
     oracles : iterable of str
-        Oracles whose ΔmAP is compared in addition to mAP; p-values are corrected for their number.
+        Oracles whose ΔmAP is compared in addition to mAP; p-values are corrected for all tests.
     progress : callable, optional
         Called with the number of weightings done since the last call; there are twice
         ``resamples``.
@@ -151,8 +151,8 @@ def compare_each(
     Yields
     ------
     list of Difference
-        Differences of each other detector, mAP first; numbers undefined for either detector are
-        omitted.
+        Differences between one of the other detectors and the first, mAP first; numbers that are
+        undefined for either detector are omitted.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def compare_each(
 
 
 def _mean_title(pair: Sequence[Diagnosis], split: str) -> str:
-    """Name the mean over classes, with its protocol if the official mean is another."""
+    """Name the mean over classes; add the protocol if the official mean differs."""
     for each in pair:
         values = [found["value"] for found in headlines(each.official)] if split == "full" else []
         official, mean = [value for value in values if value is not None], each.mean_ap[split]
@@ -280,9 +280,9 @@ class ResampledAlone(NamedTuple):
     images, resamples, seed : int
         Number of images, and the settings of the draws.
     whole : dict of (1,) float64 array
-        Of all images.
+        Numbers over all images.
     drawn : dict of (B,) float64 array
-        Of B resamples.
+        Numbers in each of B resamples.
     left_out : dict of (G,) float64 array
         Numbers without each of G groups of images.
     """
@@ -369,15 +369,15 @@ def sample_pair(
 
 
 def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> list[Difference]:
-    """Correct the p-values of differences for their number, and write the sentences.
+    """Correct the p-values of differences for multiple testing, and write the sentences.
 
     Parameters
     ----------
     differences : sequence of Difference
-        All differences considered together, for instance of several detectors from one.
+        All differences considered together, for instance those of several detectors from one.
     confidence : float
         Confidence of the intervals; a difference is significant if the corrected p is below one
-        minus it.
+        minus the confidence.
     """
     found = zip(differences, holm([each.p for each in differences]), strict=True)
     level, together = level_of(confidence), len(differences)
@@ -388,10 +388,10 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
 
 
 def holm(p: list[float]) -> list[float]:
-    """Correct p-values for their number (Holm, A simple sequentially rejective test, 1979)."""
+    """Correct p-values for multiple testing (Holm, A simple sequentially rejective test, 1979)."""
     order = np.argsort(p, kind="stable")
-    # The smallest p times the number of tests, the next times one less, ...; none below its
-    # predecessor.
+    # The smallest p is multiplied by the number of tests, the next by one less, and so on; no
+    # value falls below the previous one.
     stepped = np.array(p)[order] * np.arange(len(p), 0, -1)
     values = np.empty(len(p))
     values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
@@ -399,17 +399,18 @@ def holm(p: list[float]) -> list[float]:
 
 
 def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
-    """Correct many tests for their number, taking their dependence into account.
+    """Compute p-values corrected for multiple testing that account for dependence between tests.
 
-    The step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
-    algorithm 2.8): in each exchange, every difference, in units of its spread or at least the
-    median spread, is compared with the largest of those that do not exceed it. Many tests need no
-    more exchanges than one test, whereas Holm's correction needs many times more.
+    This is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
+    algorithm 2.8). Each difference is divided by its spread, or by the median spread if that is
+    larger. It is then compared, in each exchange, with the largest exchanged value among the
+    differences that rank no higher. Many tests need no more exchanges than one test, whereas
+    Holm's correction needs many times more.
 
     Parameters
     ----------
     differences : (K,) float64 array
-        What was found.
+        The observed differences.
     chance : (K, B) float64 array
         The differences in B exchanges.
 
@@ -424,7 +425,7 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
         # A difference in few images is equal in nearly all exchanges, and its tiny spread would
         # exaggerate it (Tusher et al., Significance analysis of microarrays, 2001).
         spread = np.maximum(spread, np.median(spread[moving]))
-    # A difference that no exchange changes is no evidence.
+    # A difference that no exchange changes provides no evidence.
     spread[~moving] = np.inf
     # Differences in the last digits are due to rounding, not chance.
     found = np.abs(differences) / spread * (1 - 1e-9)
@@ -438,7 +439,7 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
-    """Refuse detectors that cannot be compared."""
+    """Reject detectors that cannot be compared."""
     if (first.answers is None) != (second.answers is None):
         without = first if second.answers is None else second
         raise InputError(
@@ -452,7 +453,7 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
 
 def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
     """Draw the images on which the detectors are exchanged, block by block."""
-    # Random numbers other than those of the bootstrap.
+    # The random numbers must differ from those of the bootstrap.
     starts = range(0, resamples, BLOCK)
     seeds = np.random.SeedSequence([seed, 1]).spawn(len(starts))
     for start, own in zip(starts, seeds, strict=True):
@@ -485,7 +486,7 @@ def _bounds(
         return f"no interval: {TOO_FEW}"
     low, high = (100 * bound for bound in found.interval)
     if turned:
-        # A bound beyond zero, if test and interval disagree, keeps its sign.
+        # If test and interval disagree, the bound beyond zero keeps its sign.
         low, high = -high, -low
     return f"{100 * confidence:g} % {write(low)} to {write(high)} uncorrected"
 
@@ -503,12 +504,12 @@ def _plain(points: float) -> str:
 
 
 def _decimals(points: float) -> int:
-    """Return one decimal, or as many as show on which side of zero a bound lies."""
+    """Return the fewest decimals that show on which side of zero a bound lies."""
     return next((few for few in (1, 2, 3) if round(points, few)), 1)
 
 
 def level_of(confidence: float) -> float:
-    """Return the level below which models differ: 0.05 for a confidence of 0.95."""
+    """Return the significance level: 0.05 for a confidence of 0.95."""
     return round(1 - confidence, 12)
 
 

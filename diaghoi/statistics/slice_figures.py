@@ -1,15 +1,16 @@
 """Numbers of a slice of a diagnosis, as functions of image weights.
 
-An annotated triplet belongs to a slice by its image, or individually. A prediction belongs to the
-slices of the annotated triplet that it finds or is assigned to. An unassigned prediction belongs to
-the slices of its image: slices with the image, or with any annotated triplet in it. A false
-positive in an image with triplets in several slices therefore counts in each of these slices, and
-in an image without triplets in none. If classes define a slice, all predictions of these classes
-belong to it, so rare classes have the same numbers as in a report.
+An annotated triplet belongs to a slice individually, or because its image does. A prediction
+belongs to the slices of the annotated triplet that it finds or is assigned to. An unassigned
+prediction belongs to the slices of its image: slices that contain the image, or any annotated
+triplet in it. A false positive in an image with triplets in several slices therefore counts in each
+of these slices. In an image without triplets, a false positive counts in none of them. If classes
+define a slice, all predictions of these classes belong to it, so rare classes have the same numbers
+as in a report.
 
 Oracles repair predictions individually, so for images and pairs a ledger can be sliced before or
-after the repair; by class it is sliced after. Here a ledger is repaired once and then sliced many
-times.
+after the repair; by class, it must be sliced after the repair. Here a ledger is repaired once and
+then sliced many times.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class Members:
     annotations : (A,) bool array
         Mask of the annotated triplets of the ledger.
     images : (N,) bool array
-        Mask of the images of the slice, or those with its annotated triplets; their unassigned
-        predictions also belong to it.
+        Mask of the images in the slice, or of the images that contain its annotated triplets;
+        unassigned predictions in these images also belong to the slice.
     classes : (C,) bool array or None
-        Mask of the classes whose predictions belong to the slice in all images; None if images
-        decide.
+        Mask of the classes whose predictions belong to the slice in all images; None if membership
+        depends on the images.
     """
 
     annotations: BoolArray
@@ -80,9 +81,9 @@ class SliceFigures:
     means : MeanPrecisions
         Rankings of the predictions and annotated triplets.
     counts : dict of ImageCounts
-        For pair recall: number of annotated pairs per image, and of those that a listed pair
-        localises. For F1: number of true positives, predictions and annotated triplets per image,
-        above a score threshold. The requested numbers.
+        Counts per image for the requested numbers. For pair recall: annotated pairs, and annotated
+        pairs that a listed pair localises. For F1: true positives and predictions above a score
+        threshold, and annotated triplets.
     """
 
     means: MeanPrecisions
@@ -137,7 +138,7 @@ class Ranking:
         )
 
     def cut(self, members: Members) -> Evaluated:
-        """Return the part of a slice."""
+        """Return the part that belongs to a slice."""
         rows = members.rows(self.evaluated.row_class, self.evaluated.row_image, self.row_annotation)
         asked = self.annotation_counts & members.annotations
         return Evaluated(
@@ -150,7 +151,7 @@ class Ranking:
 
 
 def image_names(annotations: Scenes, diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """List all images, the annotated ones first; only these if files have no names."""
+    """List all images, annotated ones first; only annotated ones if files have no names."""
     if not annotations.named:
         return [str(name) for name in annotations.names]
     names = [annotations.names.tolist(), *(each.names.tolist() for each in diagnoses)]
@@ -167,7 +168,7 @@ class Sliced:
     annotations : Scenes
         The annotations behind it.
     names : sequence of str
-        All images, see :func:`image_names`; the numbers are functions of their weights.
+        All images (see :func:`image_names`), whose weights determine the numbers.
 
     Raises
     ------
@@ -190,7 +191,7 @@ class Sliced:
     def _triplets(self) -> IntArray:
         """Find the annotation of each annotated triplet in the ledger: (A,)."""
         given, ledger = self.annotations, self.diagnosis.ledger
-        # Unannotated images follow and are empty.
+        # Images without annotations come last and have no triplets.
         bounds = np.pad(given.bounds["triplet"], (0, self.images - len(given)), mode="edge")
         _, triplet = expand(bounds[self._image], np.diff(bounds)[self._image])
         counted = counted_classes(self.diagnosis.protocol, given.vocabulary)
@@ -272,7 +273,7 @@ class Sliced:
 
     @cached_property
     def threshold(self) -> float | None:
-        """The score of the best F1 over all images; None for detectors without scores."""
+        """The score threshold with the best F1 over all images; None without scores."""
         return None if self.diagnosis.answers is not None else self.diagnosis.best_threshold
 
     @property
@@ -287,7 +288,7 @@ class Sliced:
 
     @cached_property
     def _repaired(self) -> dict[str, tuple[Ranking, tuple[IntArray, IntArray]]]:
-        """The ranking after each oracle, and the carriers of the cost of the error."""
+        """The ranking after each oracle, and the carriers of the error's cost."""
         ledger, found = self.diagnosis.ledger, {}
         for name in ERRORS:
             repaired = ORACLES[name](ledger, self.diagnosis.protocol)
@@ -318,10 +319,10 @@ class Sliced:
         return ranking.up_to_last_true() if few else ranking
 
     def _pairs(self, members: Members) -> list[IntArray]:
-        """Return the images of the annotated pairs, and of those that a listed pair localises."""
+        """Return the images of the annotated pairs, and of the localised ones among them."""
         pair = self.annotations.triplet_pair[self.triplet]
         mine = np.flatnonzero(members.annotations & (self.annotations.pair_object[pair] >= 0))
-        # Pairs of several triplets count once.
+        # A pair with several triplets counts once.
         mine = mine[np.unique(pair[mine], return_index=True)[1]]
         found = mine[self.diagnosis.ledger.annotation_pair_found[mine]]
         return [self.annotation_image[rows] for rows in (mine, found)]
@@ -338,7 +339,7 @@ class Sliced:
 
     @cached_property
     def _scored(self) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
-        """Return class, image, truth and annotated triplet of predictions above the threshold."""
+        """Return class, image, correctness and annotated triplet of rows above the threshold."""
         ledger, least = self.diagnosis.ledger, self.threshold
         some = slice(None) if least is None else np.flatnonzero(ledger.row_score >= least)
         image = self._image[ledger.row_image[some]]
@@ -351,5 +352,5 @@ class Sliced:
 
 
 def _rankings(wanted: Sequence[str]) -> list[str]:
-    """List the rankings that some numbers need."""
+    """List the rankings needed for the requested numbers."""
     return ["", *(name for key, name in DELTAS.items() if key in wanted)]

@@ -4,7 +4,7 @@ Each annotated triplet has the precision at which it is found: the precision of 
 true positive, or the best precision at a later rank, and 0 if nothing finds the triplet. The mean
 over a class is the area under the precision-recall curve, so a difference in mAP can be attributed
 to triplets, and summed over any set of them. The triplets of a slice are compared with all others:
-for one detector within their classes, since classes differ by themselves; for two detectors by the
+for one detector within their classes, since classes differ in difficulty; for two detectors by the
 difference between the detectors.
 
 The statistic of a slice is the difference between inside and outside, divided by its standard
@@ -17,9 +17,9 @@ of these maxima. This controls the rate of false alarms over all slices, and bec
 it is more powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing,
 1993).
 
-Slices overlap, so a single weakness makes many of them stand out. The clearest slice comes first,
-the part that it explains is removed from all others (least squares), and so on while any slice
-still stands out.
+Slices overlap, so a single weakness makes many of them stand out. The clearest slice is therefore
+reported first, and the part that it explains is removed from all others (by least squares). This is
+repeated while any slice still stands out.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from diaghoi.statistics.significance import shown_p
 
 TOGETHER = 256  # slices processed together, which bounds the memory
 LEAST_IMAGES, LEAST_TRIPLETS = 30, 50
-SHOWN = 10  # findings at most
-NONE = 1e-9  # standard errors below this share are rounding
+SHOWN = 10  # maximum number of findings
+NONE = 1e-9  # standard errors below this fraction are rounding errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +57,19 @@ class Finding:
     labels : tuple of str
         The detector, or the first detector and the one compared with it.
     images, annotated : int
-        Number of its images and of its annotated triplets.
+        Number of images and of annotated triplets in the slice.
     values : tuple of float
         The mean precision at which triplets are found elsewhere, and here; for two detectors, the
-        second minus the first. For one detector, elsewhere is here minus the difference.
+        second minus the first. For one detector, the value elsewhere is the value here minus the
+        difference.
     difference : float
         Here minus elsewhere; for one detector, the advantage of triplets here over others of their
         class, averaged with class weights that depend on the number of triplets on both sides.
     interval : tuple of float
         Bounds of the difference, valid for all slices at once.
     p : float
-        Corrected for the number of slices, after removing the part that clearer findings explain.
+        p-value corrected for the number of slices, after removing the part that clearer findings
+        explain.
     """
 
     parts: tuple[tuple[str, str, str], ...]
@@ -111,7 +113,7 @@ class Search:
     Parameters
     ----------
     tried : int
-        Number of examined slices, for all detectors together.
+        Number of slices examined, summed over all comparisons.
     findings : tuple of Finding
         Slices that stand out, clearest first, each after removing the part that earlier slices
         explain.
@@ -168,7 +170,7 @@ def search(
     Parameters
     ----------
     detectors : sequence of FoundAt
-        One detector, to find its weakest slices; or several, to find where others lose or gain
+        One detector, to find its weakest slices; or several, to find where the others lose or gain
         against the first.
     annotations : Scenes
         Annotations with T triplets.
@@ -200,7 +202,7 @@ def search(
             total, influence, _ = contrast.measured(members, image)
             error = np.sqrt((influence**2).sum(axis=0))
             statistic[place, some] = contrast.sided(ratios(total, error * (error > NONE)))
-            # A slice of whole groups has nothing outside to compare with.
+            # A slice that consists of whole groups has nothing outside it for comparison.
             known = error > NONE
             drawn = signs @ (influence[:, known] / error[known]).astype(np.float32)
             if drawn.size:
@@ -239,7 +241,7 @@ class _Contrast:
     values : (T,) float64 array
         The values.
     group : (T,) int array
-        Triplets are compared within groups; -1 for those that do not count.
+        Group of each triplet, within which triplets are compared; -1 if a triplet does not count.
     detectors : tuple of (int, FoundAt)
         Detectors whose precisions form the values, each with its sign.
     """
@@ -252,7 +254,7 @@ class _Contrast:
 
     @cached_property
     def _groups(self) -> tuple[IntArray, Any, IntArray]:
-        """The triplets that count, the sum over each group, and its size."""
+        """The triplets that count, an operator that sums over each group, and the group sizes."""
         from scipy.sparse import csr_array
 
         counted = np.flatnonzero(self.group >= 0)
@@ -273,13 +275,13 @@ class _Contrast:
         return residual
 
     def measured(self, members: BoolArray, image: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Compare inside and outside of S slices.
+        """Compare triplets inside and outside each of S slices.
 
         Returns
         -------
         total, influence, weights : (S,), (N, S) and (T, S) float64 array
-            Sums of the weighted values, the contribution of each image, and the weights: inside or
-            not, minus the share of the group that is inside.
+            Sums of the weighted values, the contribution of each image, and the weights: 1
+            inside and 0 outside, minus the share of the group that is inside.
         """
         counted, sums, size = self._groups
         inside = members.astype(np.float64)
@@ -342,7 +344,7 @@ def _chosen(
     size = _stacked(singles, found).sum(axis=0)
 
     def given(those: list[int]) -> FloatArray:
-        """Return the statistics after removing what some slices explain."""
+        """Return the statistics after removing what the given slices explain."""
         if not those:
             return contrast.sided(total / plain)
         share = np.linalg.lstsq(gram[np.ix_(those, those)], gram[those], rcond=None)[0]
@@ -386,7 +388,7 @@ def _of_images(image: IntArray, images: int) -> Any:
 
 
 def _signs(images: int, resamples: int, seed: int) -> FloatArray:
-    """(B, N) random signs."""
+    """Draw (B, N) random signs."""
     drawn = np.random.default_rng([seed, 2]).integers(0, 2, (resamples, images), dtype=np.int8)
     return np.asarray(2 * drawn - 1, dtype=np.float32)
 
@@ -402,7 +404,7 @@ def _both(singles: Sequence[BoolArray], parts: Sequence[int]) -> BoolArray:
 
 
 def _stacked(singles: Sequence[BoolArray], some: Sequence[tuple[int, ...]]) -> BoolArray:
-    """Return the members of some slices, (T, S)."""
+    """Return the members of the given slices as a mask, (T, S)."""
     columns = [_both(singles, parts) for parts in some]
     return np.stack(columns, axis=1) if columns else np.zeros((len(singles[0]), 0), dtype=bool)
 

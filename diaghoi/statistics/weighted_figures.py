@@ -1,7 +1,7 @@
 """Compute all numbers of a diagnosis under many image weightings, prepared once.
 
 Matching is never repeated: ledgers carry the image of each row
-(:mod:`diaghoi.evaluation.weighted_ap`), errors and pairs are counted per image.
+(:mod:`diaghoi.evaluation.weighted_ap`), and errors and pairs are counted per image.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MeanPrecisions:
     rankings : dict of WeightedRanking
         Rankings by oracle; "" before repairs.
     protocol : Protocol
-        Protocol for AP and the classes that count.
+        Defines AP and the classes that count.
     splits : dict of (C,) bool array
         The classes of each split.
     carriers : dict of int
@@ -60,7 +60,7 @@ class MeanPrecisions:
         splits: dict[str, BoolArray],
         oracles: Iterable[str] = tuple(ORACLES),
     ) -> MeanPrecisions:
-        """Prepare a ledger of some images, and its repairs by some of the oracles."""
+        """Prepare a ledger of the given number of images, and its repairs by the given oracles."""
         carriers: dict[str, int] = {}
 
         def ranked() -> Iterator[tuple[str, Evaluated]]:
@@ -128,14 +128,14 @@ def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
     Returns
     -------
     rows : (K,) int array
-        Mask of the wrong predictions that are removed.
+        Indices of the wrong predictions that are removed.
     triplets : (L,) int array
-        Mask of the annotated triplets that are newly found, or no longer count.
+        Indices of the annotated triplets that are newly found, or no longer count.
     """
     lowest = np.full(before.classes, np.inf)
     np.minimum.at(lowest, before.row_class[before.true], before.row_score[before.true])
     kept = marked(after.row_input, int(before.row_input.max(initial=-1)) + 1)
-    # Equal scores may stand in either order.
+    # Predictions with equal scores may be in any order.
     gone = ~before.true & ~kept[before.row_input]
     gone &= before.row_score >= lowest[before.row_class]
     triplets = (after.found & ~before.found) | (before.annotation_counts & ~after.annotation_counts)
@@ -145,10 +145,10 @@ def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
 def prepared(
     ranked: Iterable[tuple[str, Evaluated]], classes: int, images: int
 ) -> dict[str, WeightedRanking]:
-    """Prepare ranked lists of some classes and images by name, starting with the unrepaired one.
+    """Prepare ranked lists by name, starting with the unrepaired one.
 
     Repairs that only remove annotated triplets leave the rows unchanged, so their lists share the
-    runs of the first.
+    runs of the first list.
     """
     found: dict[str, WeightedRanking] = {}
     first: Evaluated | None = None
@@ -168,7 +168,7 @@ class Ratios:
     Parameters
     ----------
     paths : tuple of str
-        Places in a result.
+        Path of each number in a result.
     counts : ImageCounts
         Two rows per number: numerator and denominator in each image.
     """
@@ -184,7 +184,7 @@ class Ratios:
         *diagnoses: Diagnosis,
         like: Diagnosis | None = None,
     ) -> Ratios:
-        """Prepare measures of diagnoses of the same images, one after the other.
+        """Prepare measures of diagnoses on the same images, placed one after the other.
 
         Parameters
         ----------
@@ -227,16 +227,16 @@ class Resampler:
     Parameters
     ----------
     means : MeanPrecisions
-        Of the protocol.
+        Means under the protocol of the diagnosis.
     official : tuple of (BenchmarkSetting, WeightedRanking)
-        The settings of the benchmark.
+        The settings of the benchmark, with the ranking for each setting.
     errors : ImageCounts
         Number of predictions with each label, of missed annotated triplets, and of annotated
         triplets.
     ratios : Ratios
         Registered numbers that are ratios of counts, such as pair recall.
     objects : tuple of ImageCounts
-        Number of annotated object boxes of each category, and of found ones.
+        Number of annotated object boxes of each category, and of those found.
     negatives : WeightedRanking or None
         The predicted pairs; None if the pairs have no scores.
     actions : dict of WeightedRanking
@@ -310,7 +310,7 @@ class Resampler:
         predicted = np.sum(counts[: len(LABELS)], axis=0)
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
-            # Missed triplets are a share of the annotated ones, all others of the predictions.
+            # Missed triplets are a share of the annotated triplets, others of the predictions.
             whole = annotated if name == "missed_gt" else predicted
             found[f"errors.{name}"] = count.astype(np.float64)
             found[f"shares.{name}"] = ratios(count, whole)

@@ -30,7 +30,7 @@ class ActionAP(NamedTuple):
     Parameters
     ----------
     verb : str
-        Its name.
+        Name of the verb.
     annotated : int
         Number of counted annotated triplets of the verb.
     ap : float or None

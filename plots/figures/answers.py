@@ -1,4 +1,4 @@
-"""Answers of models and people: multiple-choice metrics, and agreement of annotators.
+"""Answers of models and people: multiple-choice metrics, and agreement between annotators.
 
 These figures do not show detectors, so they are not in the registry.
 """
@@ -121,7 +121,7 @@ class PositionBar(NamedTuple):
     Parameters
     ----------
     letter : str
-        Letter of the position.
+        Letter that marks the position.
     excess : float
         Picks minus expected picks, as a percentage of the times the position was shown.
     certain : bool
@@ -163,7 +163,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
 
 
 def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw how much more or less often than by chance each position is picked.
+    """Draw how much more or less often each position is picked than expected by chance.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ DEEP = 4  # rows of panels at most, for long scales
 
 
 def agreement_figure(result: Mapping[str, Any]) -> Figure:
-    """Draw the agreement of annotators: figures 2 to 4 of the SHOE supplement together.
+    """Draw the agreement between annotators: figures 2 to 4 of the SHOE supplement together.
 
     The panels show the frequency of each annotator's scores, the quadratic weighted kappa of each
     pair of annotators, and the votes on the items of each majority score.
@@ -211,7 +211,7 @@ def agreement_figure(result: Mapping[str, Any]) -> Figure:
     Parameters
     ----------
     result : mapping
-        Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
+        As from :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""False positives by patterns that incomplete annotations show, and their cost in mAP."""
+"""False positives by patterns typical of incomplete annotations, and their cost in mAP."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _data(source: Source) -> list[CauseShare]:
 def annotation_causes(
     target: Axes | Figure, models: Sequence[ModelData], of: str = "share"
 ) -> None:
-    """Draw the share of each cause among false positives, and their cost in mAP.
+    """Draw the share of each cause among the false positives, and its cost in mAP.
 
     Parameters
     ----------

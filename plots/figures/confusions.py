@@ -1,4 +1,4 @@
-"""Verbs predicted instead of annotated ones, and their cost in mAP.
+"""Verbs predicted instead of the annotated verbs, and their cost in mAP.
 
 :mod:`diaghoi.semantic.confusions` defines confusions.
 """
@@ -72,7 +72,7 @@ class ConfusionCost(NamedTuple):
     delta : float
         ΔmAP of repairing only this confusion, in percentage points.
     similarity : float or None
-        Of the verbs; None if there is no table.
+        Similarity of the verbs; None if there is no table.
     """
 
     predicted: str
@@ -186,7 +186,7 @@ def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     costs: list[list[ConfusionCost]] = [model.data for model in models]
     if isinstance(target, Figure):
         rows, columns = shape_of(len(models), target.get_figwidth(), NARROWEST)
-        # As many as fit on a page.
+        # Show as many as fit on a page.
         most = int(((TALLEST - 2 * FRAME) / rows - HEAD) / BAR)
         costs = [own[:most] for own in costs]
         height = HEAD + BAR * max(map(len, costs))

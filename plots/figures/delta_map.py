@@ -197,14 +197,14 @@ FUNCTIONS[delta_map.__name__] = delta_map
 
 
 def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) -> None:
-    """Draw only bars, error names below, and the zero line.
+    """Draw only the bars, the error names below them, and the zero line.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
     rows : sequence of DeltaBar
-        One bar each.
+        Data of the bars, one entry per bar.
     room : float, optional
         Width per error in inches, for numbers and names; by default taken from the axes before
         layout.
@@ -330,7 +330,7 @@ def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]])
 
 
 class _Row(NamedTuple):
-    """Panels of bars for several models: individual errors and totals, on several lines."""
+    """Panels of bars for several models: individual errors and totals, in several lines."""
 
     title: str
     split: str
@@ -349,7 +349,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
     count = min(ceil(len(ORACLES) / fitting), MOST_LINES)
     across = ceil(len(ORACLES) / count)
     room /= across
-    # A line has a part of the errors, or a legend.
+    # A line holds some of the errors, or a legend.
     starts = [*([-1] if own_keys else []), *range(0, len(ORACLES), across)]
     lines = [(row, start) for row in rows for start in starts]
     grid = figure.add_gridspec(len(lines), across)
@@ -417,7 +417,7 @@ def _result(source: Source) -> dict[str, Any]:
 
 
 def _by_dataset(models: Sequence[ModelData]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Group results by data set, all in one order; a missing model has no bars.
+    """Group results by data set, with models in the same order; a missing model has no bars.
 
     A model thus keeps its position, colour and legend entry.
     """
@@ -529,7 +529,7 @@ def backbone_groups(models: Sequence[ModelData]) -> dict[str, dict[str, ModelDat
 
 
 def _family(model: ModelData) -> str:
-    """Remove the backbone from a model's label, also if abbreviated as ``R101``."""
+    """Remove the backbone from a model's label, even if it is abbreviated as ``R101``."""
     parts = re.findall(r"[A-Za-z]+|\d+", model.backbone)
     gap = r"[\s_.-]*"
     forms = [gap.join(parts)]

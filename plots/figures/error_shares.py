@@ -126,7 +126,7 @@ def _edges(rows: int) -> npt.NDArray[np.int64]:
 
 
 def _label_ranks(ax: Axes) -> None:
-    """Label the first rank and as many powers of ten as fit, without exponents (too small)."""
+    """Label the first rank and as many powers of ten as fit; exponents would be too small."""
     left, right = ax.get_xlim()
     first, last = np.log10([left, right])
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
@@ -156,7 +156,7 @@ def _steps(values: FloatArray) -> FloatArray:
     published=True,
 )
 def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: bool = True) -> None:
-    """Draw the shares of one model as stacked steps over the rank.
+    """Draw the shares of one model as stacked steps against the rank.
 
     True positives are at the bottom, with the errors above them in oracle order. A dashed line
     marks the number of annotated triplets.
@@ -168,7 +168,7 @@ def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: boo
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     legend : bool
-        Whether to explain the colours above.
+        Whether to explain the colours above the axes.
     """
     panels = panel_grid(target, shown_names(models), AXES, PANEL)
     for ax, model in zip(panels, models, strict=True):

@@ -1,4 +1,4 @@
-"""Dots with intervals: mAP in slices of the annotations, and verbs on which models differ.
+"""Dots with intervals: mAP in slices of the annotations, and verbs where models differ.
 
 See :mod:`diaghoi.comparison.slices` and :mod:`diaghoi.comparison.shares`.
 """
@@ -103,7 +103,7 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
 FUNCTIONS[slices.__name__] = slices
 
 Sliced = Sequence[tuple[Slices, int]]
-"""Detectors, as slices and the index of each detector in them."""
+"""Detectors, each given by its slices and its index in them."""
 
 
 def _clearest(models: Sliced) -> list[list[int]]:
@@ -147,7 +147,7 @@ def _apart(one: SliceResult, other: SliceResult, number: int) -> float:
 
 
 def _slice_dots(target: Axes | Figure, ax: Axes, models: Sliced, names: Sequence[str]) -> None:
-    """Draw a dot and an interval of each model next to the names of the slices."""
+    """Draw a dot and an interval for each model next to the names of the slices."""
     first, groups = models[0][0], _clearest(models)
     # Headings are as high as rows of two models, whatever the number of models.
     heading = ROW / _row(len(models))
@@ -217,7 +217,7 @@ class Difference(NamedTuple):
     Parameters
     ----------
     names : tuple of str
-        K verbs.
+        Names of the K verbs.
     share, low, high : (K,) float64 array
         Shares and bounds, in points of mAP; bounds are NaN for verbs annotated in fewer than
         :data:`diaghoi.comparison.shares.LEAST` images.
@@ -279,7 +279,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
 def _difference_dots(
     target: Axes | Figure, ax: Axes, found: Sequence[Difference], what: str
 ) -> None:
-    """Draw a dot and an interval of each model next to the names of the verbs."""
+    """Draw a dot and an interval for each model next to the names of the verbs."""
     shares = [dict(zip(each.names, each.share.tolist(), strict=True)) for each in found]
     largest = {name: max(abs(own[name]) for own in shares) for name in found[0].names}
     row = _row(len(found) + 1)

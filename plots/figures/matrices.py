@@ -1,4 +1,4 @@
-"""Heat maps of counts: errors by verb or object, and fates of triplets under two models."""
+"""Heat maps: errors by verb or object, and the fates of triplets under two models."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def error_profile_table(
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of one model.
+        Diagnosis of one model.
     by : {"verb", "object"}
         Grouping of the predictions.
 
@@ -89,7 +89,7 @@ def error_profile_table(
     NotApplicable
         If the classes of the data set are actions with roles, as in V-COCO. V-COCO predictions name
         no object and assign every action to every person, so all verbs have the same errors apart
-        from a few right predictions.
+        from a few correct predictions.
     """
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
     if vocabulary.any_object:
@@ -167,7 +167,7 @@ def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:
 
 
 def with_others(table: ErrorProfile, names: Sequence[str]) -> ErrorProfile:
-    """Return the rows of some names, plus one row for all others."""
+    """Return the rows of the given names, plus one row for all others."""
     place = {name: row for row, name in enumerate(table.names)}
     rows = np.array([place[name] for name in names], dtype=np.int64)
     others = np.setdiff1d(np.arange(len(table.names)), rows)
@@ -321,7 +321,8 @@ def _read(pairing: str) -> str:
 def _matrix(ax: Axes, found: Transitions, width: float) -> None:
     """Draw the counts, with the name of the second model above."""
     counts = found.matrix()
-    # Most triplets are found by both, so a square-root scale keeps the others distinguishable.
+    # Most triplets are found by both models, so a square-root scale keeps the others
+    # distinguishable.
     norm = PowerNorm(0.5, vmin=0, vmax=max(1, int(counts.max())))
     cells = ax.pcolormesh(counts, cmap="Blues", norm=norm, edgecolor="white", linewidth=0.5)
     room = width / len(FATES)

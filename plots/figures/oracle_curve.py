@@ -70,7 +70,7 @@ class ClassCurves(NamedTuple):
     name : str
         The class.
     annotated : int
-        Its annotated triplets.
+        Number of annotated triplets of the class.
     curves : list of RepairedCurve
         Lines before repairs, and after each oracle alone.
     """
@@ -81,7 +81,7 @@ class ClassCurves(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """Sum of the gains of individual errors; the totals combine the same errors."""
+        """Sum of the gains of individual errors, without totals, which combine the same errors."""
         return sum(line.delta or 0.0 for line in self.curves if line.oracle not in TOTALS)
 
 
@@ -120,7 +120,7 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
-    """List the classes with at least 20 annotated triplets, otherwise the most annotated ones."""
+    """List the classes with at least 20 annotated triplets; if none, the most annotated ones."""
     positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
     least = max(1, min(LEAST, positives.max(initial=0)))
     return [int(hoi) for hoi in np.flatnonzero(positives >= least)]
@@ -205,7 +205,7 @@ def _style_of(oracle: str | None) -> dict[str, Any]:
 
 
 def _handles(shown: ClassCurves, gains: bool) -> list[Line2D]:
-    """Create the legend handles, with ``gains`` also the gain of each oracle."""
+    """Create the legend handles; with ``gains``, add the gain of each oracle."""
     handles = []
     for line in shown.curves:
         label = "Before" if line.oracle is None else ORACLES[line.oracle].title

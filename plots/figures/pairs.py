@@ -1,4 +1,4 @@
-"""Pairs without actions: recall with fewer pairs, and rejection of false pairs."""
+"""Pairs regardless of actions: recall with fewer pairs, and rejection of false pairs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def pair_recall_table(
     Parameters
     ----------
     annotations, predictions : Scenes
-        Scenes as :func:`diaghoi.diagnose` takes them.
+        Scenes, as passed to :func:`diaghoi.diagnose`.
     protocol : Protocol
         Protocol of the diagnosis.
 
@@ -150,7 +150,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _sweeps(models: Sequence[ModelData]) -> list[str]:
-    """List the sweeps that any model has."""
+    """List the sweeps that at least one model has."""
     found = {row.sweep for model in models for row in model.data}
     return [name for name in SWEEPS if name in found]
 
@@ -195,7 +195,7 @@ def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str =
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default those of a new figure one column wide.
     sweep : {"best", "detection", "nms"}
-        Way of dropping pairs; by default the best ones are kept.
+        Way of dropping pairs; by default, the best pairs are kept.
 
     Raises
     ------

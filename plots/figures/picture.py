@@ -106,7 +106,7 @@ def card(
     case, image, missing
         As in :func:`picture`.
     width : float
-        In inches. A very tall picture is drawn narrower.
+        Width in inches. A very tall picture is drawn narrower.
     words : bool
         Whether there is text below the picture; without it, the figure is as wide as the picture.
 
@@ -169,7 +169,7 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
 
 
 def case_title(case: Case) -> str:
-    """Return the predicted class with score, or the missed class: ``ride bicycle 0.84``."""
+    """Return the predicted class with its score, or the missed class: ``ride bicycle 0.84``."""
     name = case.name or str(case.annotated)
     return name if case.score is None else f"{name} {shown_score(case.score)}"
 

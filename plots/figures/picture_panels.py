@@ -73,9 +73,9 @@ class Cell:
     draw : callable
         Function that draws the picture into given axes, which have their final position.
     ratio : float
-        Height over width.
+        Ratio of height to width.
     captions : tuple of Caption
-        Below it.
+        Captions below the picture.
     """
 
     draw: Callable[[Axes], object]
@@ -102,7 +102,7 @@ class Row(NamedTuple):
 
 
 def balanced(pictures: int, columns: int) -> int:
-    """Return the number of columns, up to a maximum, that fills rows best."""
+    """Return the number of columns, up to a maximum, that fills the rows best."""
     return ceil(pictures / ceil(pictures / columns))
 
 
@@ -173,7 +173,7 @@ def draw_row(figure: Figure, row: Row, wide: float, left: float, down: float) ->
     width, whole = figure.get_size_inches()
     for column, (cell, lines) in enumerate(zip(row.cells, row.lines, strict=True)):
         start = left + column * (wide + GAP / 72)
-        # Tall pictures are narrower than their column, and wide ones lower than their row.
+        # Tall pictures are narrower than their column, and wide pictures shorter than their row.
         tall = wide * cell.ratio
         place = (
             start / width,
@@ -280,9 +280,9 @@ def error_panel(
     width : float
         Width of the figure in inches.
     columns : int
-        Number of pictures per row; 0 for as many as are legible. Even if repairs are shown.
+        Number of pictures per row, even if repairs are shown; 0 for as many as are legible.
     repairs : bool
-        Whether each picture is followed by one with the result of the oracle.
+        Whether each picture is followed by a picture of the oracle's result.
 
     Returns
     -------
@@ -345,7 +345,10 @@ def _drawing(
     pairs: Sequence[PairLines],
     numbered: int = 0,
 ) -> Callable[[Axes], object]:
-    """Return a function that draws pairs on a part of an image, the first on top, some numbered."""
+    """Return a function that draws pairs on a part of an image.
+
+    The first pair is on top, and the first ``numbered`` pairs are numbered.
+    """
 
     def draw(ax: Axes) -> None:
         point = show(ax, frame, whole, image)

@@ -94,7 +94,7 @@ FEWEST = 3  # directions of a radar chart
 TITLE = "Score under corruption, % of clean"
 CIRCLE = 100.0  # the clean score
 DIRECTION_SIZE, SCALE_SIZE = 6.5, 5.5  # points
-# Broad and pale, without the dashes and markers of models.
+# Wide and pale, without the dashes and markers of models.
 REFERENCE: dict[str, Any] = {"color": "0.55", "linewidth": 1.5, "zorder": 1.9}
 
 
@@ -152,7 +152,7 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
 
 
 def _radar(ax: Any, names: Sequence[str], rows: Sequence[Sequence[float | None]]) -> None:
-    """Draw a closed line per model, interrupted at None, and a circle at the clean score.
+    """Draw a closed line per model, with gaps at None, and a circle at the clean score.
 
     The area between the circle and a single model's line is shaded.
     """
@@ -443,7 +443,7 @@ class ErrorGrowth(NamedTuple):
     growth : (E, C) float64 array
         Mean over the severities, in percentage points; NaN if it is undefined.
     partial : bool
-        Whether any mean is over only a part of the severities.
+        Whether any of the means covers only some of the severities.
     """
 
     errors: tuple[str, ...]
@@ -566,14 +566,14 @@ class ErrorCurves(NamedTuple):
     severities : tuple of int
         S severities, starting with 0 for clean pictures.
     values : (E, G, S) float64 array
-        Percent points, or percent; NaN without a result.
+        Percentage points or percent; NaN without a result.
     low, high : (E, G, S) float64 array
         Interval of each value for groups with a single corruption; NaN if there is none. Intervals
         of several corruptions do not determine the interval of their mean.
     confidence : float or None
         Confidence level of the intervals, if known.
     partial : tuple of bool
-        Groups whose means are over only a part of the corruptions.
+        Groups whose means cover only some of the corruptions.
     """
 
     quantity: Quantity
@@ -593,7 +593,7 @@ class ErrorCurves(NamedTuple):
 
     @property
     def partly_banded(self) -> bool:
-        """Whether any value of a group with intervals has none, because it has too few carriers."""
+        """Whether any value in a group with intervals lacks one because of too few carriers."""
         unknown = np.isnan(self.low) & ~np.isnan(self.values)
         return bool(unknown[:, ~np.isnan(self.low).all(axis=(0, 2))].any())
 
@@ -651,7 +651,7 @@ def robustness_curves_table(
 
 
 def _mean(cells: Sequence[Mapping[str, Any]], quantity: Quantity, error: str) -> float:
-    """Return the mean of an error over some conditions."""
+    """Return the mean of an error over the given conditions."""
     known = [cell[quantity][error] for cell in cells if cell[quantity][error] is not None]
     return 100 * float(np.mean(known)) if known else np.nan
 
@@ -858,7 +858,7 @@ def models_of(
     Raises
     ------
     NotApplicable
-        If the figure can show no model; the reason is that of the last one.
+        If the figure can show no model; the reason given is that of the last model.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     shared["bootstrap"] = result.get("bootstrap")

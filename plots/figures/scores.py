@@ -37,7 +37,7 @@ LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
 # Bins with fewer predictions get hollow markers: with 100 predictions, the standard error of a
 # precision of one half is 5 percentage points.
 FEW = 100
-# A share of fewer predictions is meaningless: a single prediction gives 0 or 100 %.
+# A share among fewer predictions is meaningless: a single prediction gives 0 or 100 %.
 LEAST = 10
 LEFT_OUT = f"Bins of fewer than {LEAST} predictions are not drawn"
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
@@ -230,7 +230,7 @@ class Thresholds(NamedTuple):
     Parameters
     ----------
     threshold : (K,) float64 array
-        Falling scores.
+        Scores in descending order.
     shares : dict of (K,) float64 array
         ``precision``, ``recall`` and ``f1``.
     errors : dict of (K,) float64 array
@@ -329,7 +329,7 @@ def _error_style(error: str) -> dict[str, Any]:
 
 
 def _lines_of(tables: Sequence[Thresholds]) -> list[Line2D]:
-    """Create the legend handles, with the errors of the tables that show them."""
+    """Create the legend handles, including the errors that the tables show."""
     lines = [Line2D([], [], label=label, **style) for label, style in SHARES.values()]
     errors = [name for name in ORACLES if any(name in table.errors for table in tables)]
     return lines + [
@@ -354,7 +354,7 @@ def _at_thresholds(source: Source) -> Thresholds:
     published=True,
 )
 def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    """Draw precision, recall and F1 over the score threshold, and errors below.
+    """Draw precision, recall and F1 against the score threshold, and errors below.
 
     Precision is not drawn where fewer than 20 predictions remain.
 

@@ -1,4 +1,4 @@
-"""Waterfall from mAP to mAP with all errors repaired: additive costs of errors."""
+"""Waterfall from mAP to mAP after repairing all errors: additive costs of errors."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _data(source: Source) -> Mapping[str, Any]:
 
 @figure("waterfall", "Costs of the errors that add up", data=_data, height=HEIGHT, single=True)
 def waterfall(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    """Draw the cost of each error in turn, from mAP to mAP with all errors repaired.
+    """Draw the cost of each error in turn, from mAP to mAP after repairing all errors.
 
     Parameters
     ----------
