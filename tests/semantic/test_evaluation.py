@@ -492,6 +492,15 @@ def test_the_integrator_of_soft_map_is_a_choice(integrator, expected, named):
     assert named in found.to_dict()["measure"]["signature"]
 
 
+def test_trapezoids_start_with_the_precision_of_the_first_row():
+    boxes = [*TRUTH, (PERSON, FAR), (PERSON, (100, 100, 119, 119))]
+    truth = scenes([image("a.jpg", boxes[:3], [(0, 1, RIDE), (2, 1, RIDE)])], scored=False)
+    predicted = [(0, 1, RIDE, 0.9, 0.9), (3, 1, RIDE, 0.8, 0.8), (2, 1, RIDE, 0.7, 0.7)]
+    found = scenes([image("a.jpg", boxes, predicted)], scored=True)
+    result = evaluate(truth, found, VERBS, OBJECTS, measure=Measure(integrator="trapezoid"))
+    assert result.soft_map == pytest.approx(0.5 * 1 + 0.5 * (1 / 2 + 2 / 3) / 2)
+
+
 def test_levels_beyond_the_highest_recall_have_no_precision():
     boxes = [*TRUTH, (PERSON, (100, 100, 119, 119))]
     truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE), (2, 1, RIDE)])], scored=False)

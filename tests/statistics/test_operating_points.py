@@ -135,3 +135,10 @@ def test_a_hundred_quantiles_of_the_scores_are_thresholds() -> None:
     found = scenes([image("a.jpg", [MAN, BIKE, *boxes], triplets)], scored=True)
     thresholds = operating_points(diagnose(truth, found)).to_dict()["curve"]["threshold"]
     assert thresholds == pytest.approx([*np.linspace(1, 0.01, 100), 0.001], abs=0.0011)
+
+
+def test_pairs_whose_object_is_the_first_box_count() -> None:
+    truth = scenes([image("a.jpg", [BIKE, MAN], [(1, 0, HOLD)])], scored=False)
+    found = scenes([image("a.jpg", [BIKE, MAN], [(1, 0, HOLD, 0.9)])], scored=True)
+    curve = operating_points(diagnose(truth, found)).to_dict()["curve"]
+    assert curve["pairs_per_image"] == [1]
