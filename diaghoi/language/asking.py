@@ -321,8 +321,8 @@ def ask_all(
         Asks the question with the given tag through the client, and stores the answer; runs in
         threads.
     tags : iterable
-        One tag per question. Tags are drawn as needed, so at most as many as there are workers are
-        pending.
+        One tag per question. Tags are drawn as needed, so that at most ``workers`` questions are
+        pending at a time.
     client : Client
         Client that is stopped when the caller stops or an error ends the run.
     give_up : int

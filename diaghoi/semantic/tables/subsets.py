@@ -1,7 +1,8 @@
 """Measure how well subsets of raters agree with people, also by what differs (tables 1 and 3).
 
-The supplement aggregates raters by majority vote (section 6.1; in table 1, two raters mostly have
-the number of the one listed first), the paper by the mean; both are given.
+In the supplement, the raters of a subset vote (section 6.1); in the paper, their scores are
+averaged. Both are given. In table 1 of the supplement, the vote of two raters mostly has the number
+of the rater listed first.
 """
 
 from __future__ import annotations
