@@ -25,12 +25,12 @@ UNCOMMON_ROLE = "point instr"
 
 
 def benchmarks(predictions: SceneSource) -> list[Protocol]:
-    """List the protocols of the benchmark of a data set."""
+    """List the protocols of the data set's benchmark."""
     return as_customary(predictions.vocabulary.benchmarks, predictions)
 
 
 def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> list[Protocol]:
-    """Set the customary number of triplets per image in protocols."""
+    """Set the customary number of triplets per image in the given protocols."""
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 

@@ -185,7 +185,7 @@ def curve_corners(
 
 
 def negatives_curve(pairs: Negatives) -> Curve:
-    """Compute the precision-recall curve of finding the pairs that localise no annotated pair.
+    """Compute the precision-recall curve for finding pairs that localise no annotated pair.
 
     See :func:`diaghoi.evaluation.negatives.negative_scores`, whose ``ap`` is the area below it.
     """
@@ -194,12 +194,12 @@ def negatives_curve(pairs: Negatives) -> Curve:
 
 
 class PairPoint(NamedTuple):
-    """One setting that keeps some of the predicted pairs, and the result.
+    """Result of keeping only some of the predicted pairs, at one setting.
 
     Parameters
     ----------
     setting : float or None
-        Setting of the sweep; None keeps all pairs that the detector lists.
+        Setting of the sweep, or None for all pairs that the detector lists.
     per_image : float
         Pairs per image.
     recall, precision : float or None
@@ -215,7 +215,7 @@ class PairPoint(NamedTuple):
 def pair_sweeps(
     annotations: Scenes, predictions: Scenes, protocol: Protocol
 ) -> dict[str, list[PairPoint]]:
-    """Compute pair recall and precision with ever fewer pairs (Diag-HOI, tables 5 and 6).
+    """Compute pair recall and precision as pairs are removed (Diag-HOI, tables 5 and 6).
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def pair_sweeps(
     Returns
     -------
     dict
-        For each sweep its points, from all pairs to few. ``best``: the best pairs of each image, by
+        The points of each sweep, from all pairs to few. ``best``: the best pairs of each image, by
         pair score, or by the score of the best triplet if the file lists no pairs. ``detection``:
         see :func:`diaghoi.diagnosis.variants.detection_threshold`; omitted if the file has no
         detection scores. ``nms``: see :func:`diaghoi.diagnosis.variants.pair_nms`. Each point
