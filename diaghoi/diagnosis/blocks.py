@@ -36,7 +36,7 @@ def examine(
     benchmarks: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Evidence:
-    """Match, label and count.
+    """Match, label and count predictions.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def examine(
     benchmarks : sequence of Protocol
         Protocols of the data set's benchmark, and others whose mAP is requested.
     progress : callable, optional
-        Called with the number of images done since the last call.
+        Called with the number of images processed since the last call.
     """
 
     def evidence(bounds: tuple[int, int]) -> BlockEvidence:

@@ -215,6 +215,6 @@ def _in_words(
 
 
 def _logarithms(corners: FloatArray) -> FloatArray:
-    """Return the (N, 4) logarithms of centre and size."""
+    """Return the logarithms of the centres and sizes of boxes, (N, 4)."""
     centre, size = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
     return np.asarray(np.log(np.maximum(np.concatenate([centre, size], axis=1), 1e-6)))

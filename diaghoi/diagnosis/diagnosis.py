@@ -332,9 +332,9 @@ class Diagnosis(DiagnosisMethods):
 
         ``annotated_images``, ``predicted_images`` and ``shared_images``: numbers of images;
         ``triplets_elsewhere``: number of counted annotated triplets in images missing from the
-        prediction file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the shared images
-        alone, in the form of the attributes of the same names. The dict is also empty if nothing is
-        annotated in the other images.
+        prediction file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the
+        shared images alone, in the form of the attributes of the same names. The dict is also empty
+        if nothing is annotated in the other images.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -369,7 +369,8 @@ class Diagnosis(DiagnosisMethods):
         """Quality of the ranking by score: see :mod:`diaghoi.evaluation.listing`.
 
         ``map_best_order``: mAP of each split if the true positives of each class were ranked before
-        all other predictions; ``outranked``: the share of wrong predictions ranked below a right one.
+        all other predictions; ``outranked``: the share of wrong predictions ranked below a right
+        one.
         """
         return {
             "map_best_order": self._means(self.best_order_scores)[0],
@@ -439,7 +440,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def action_rankings(self) -> dict[str, Evaluated]:
-        """Predictions on localised pairs, ranked within each verb, for each split of HOI classes."""
+        """Predictions on localised pairs, ranked within each verb, by split of HOI classes."""
         return action_rankings(
             self.ledger, self.vocabulary, self.splits, ties=self.protocol.action_ties
         )
@@ -581,8 +582,8 @@ class Diagnosis(DiagnosisMethods):
         Parameters
         ----------
         threshold : float, optional
-            Minimum score of the predictions that count; by default all predictions count, as they
-            do without scores.
+            Minimum score of the predictions that count. By default, and for detectors without
+            scores, all predictions count.
 
         Returns
         -------
@@ -590,7 +591,7 @@ class Diagnosis(DiagnosisMethods):
             ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
             ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
             each class that is annotated or predicted. If a detector without scores lists triplets
-            outside the classes of the data set, these are wrong too, and count in ``full``.
+            outside the classes of the data set, these also count as wrong in ``full``.
         """
         counted = detections(self.ledger, threshold)
         outside = 0 if self.answers is None else self.answers.outside_classes
