@@ -43,9 +43,9 @@ def examine(
     annotations, predictions : Scenes or other source of scenes
         Predictions on the same images (see :func:`diaghoi.data.joining.join`).
     protocol : Protocol
-        The choices.
+        The evaluation protocol.
     benchmarks : sequence of Protocol
-        Protocols of the data set's benchmark, and others whose mAP is requested.
+        Protocols of the data set's benchmark, and further protocols for which to compute mAP.
     progress : callable, optional
         Called with the number of images processed since the last call.
     """
@@ -106,9 +106,9 @@ class Block:
         Scenes of the same N images, with A annotated triplets, T predicted triplets and P predicted
         pairs.
     protocol : Protocol
-        The choices.
+        The evaluation protocol.
     benchmarks : sequence of Protocol
-        Protocols of the data set's benchmark, and others whose mAP is requested.
+        Protocols of the data set's benchmark, and further protocols for which to compute mAP.
     first_image, first_annotation, first_input : int
         Global indices of the first image, annotated triplet and predicted triplet.
     """

@@ -116,7 +116,7 @@ class DiagnosisMethods(OneScreen):
         return scenes_of(self)
 
     def bootstrap(self: Any, resamples: int = 1000, **settings: Any) -> Bootstrap:
-        """Compute confidence intervals of all numbers: :func:`diaghoi.statistics.bootstrap.bootstrap`.
+        """Compute intervals of all numbers: :func:`diaghoi.statistics.bootstrap.bootstrap`.
 
         Parameters
         ----------

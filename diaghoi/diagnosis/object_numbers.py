@@ -26,7 +26,7 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
     annotated, predicted : (R,) int array
         Categories of boxes that are close to each other, -1 if unknown; people do not count.
     predictions : Scenes
-        How the prediction file was read.
+        The predictions, which tell how their file numbers categories.
 
     Returns
     -------

@@ -27,7 +27,7 @@ ENOUGH = 20
 LEAST_CLOSE = 0.15
 # Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
 SUSPECT = 0.45
-# Largest coordinate of boxes that are fractions of the image size.
+# If no coordinate exceeds this, boxes look like fractions of the image size.
 RELATIVE = 2
 # Limits for the share of triplets with the highest score, and of pairs whose verbs all have one
 # score.
@@ -36,7 +36,7 @@ SATURATED, FLAT = 0.1, 0.9
 NO_PEOPLE = 0.5
 # Number of images in the sample of a file; fewer if they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# Length of the runs of images in the sample; runs are quicker to read.
+# Number of consecutive images in each run of the sample; runs are faster to read.
 NEIGHBOURS = 5
 
 
