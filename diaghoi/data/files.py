@@ -19,7 +19,7 @@ def ordinary(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OSError
-        If the path is anything else, as when a file that does not exist is opened.
+        If the path is anything else, or does not exist.
     """
     path = Path(path)
     mode = path.stat().st_mode
@@ -63,7 +63,7 @@ def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
 
 
 def check_widths(path: Path, rows: Rows) -> None:
-    """Refuse rows that are longer or shorter than the first one, with an ``InputError``."""
+    """Raise an ``InputError`` for rows that are longer or shorter than the first one."""
     width = len(rows[0][1])
     for line, cells in rows:
         if len(cells) != width:
@@ -73,14 +73,14 @@ def check_widths(path: Path, rows: Rows) -> None:
 
 
 def check_names(path: Path, names: Sequence[str], whose: str) -> None:
-    """Refuse two columns of the same name, with an ``InputError``."""
+    """Raise an ``InputError`` if two columns have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{path}: two columns are called '{twice}'; give {whose} two names")
 
 
 def number_in(path: Path, line: int, column: str, cell: str) -> float:
-    """Read a number; an empty cell is NaN, anything else an ``InputError``, infinity included."""
+    """Read a finite number; an empty cell gives NaN, and anything else raises an ``InputError``."""
     if not cell:
         return math.nan
     value = as_number(cell)

@@ -123,7 +123,7 @@ def fits_of(
 def attempt(
     fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Match wrong predictions to the annotated triplets that they attempt; return the two columns.
+    """Match wrong predictions to the annotated triplets that they attempt; return two columns.
 
     Annotated triplets that nothing found choose first, in stored order: first among the predictions
     of their class, then the remaining ones among the other predictions. Found triplets can take the
@@ -170,7 +170,7 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
     """Assign to each proposer in turn the first of its preferences that is still free.
 
-    All proposers propose at once, and each choice goes to the earliest one; refused proposers go on
+    All proposers propose at once, and each choice goes to the earliest; refused proposers go on
     to their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
     earlier proposers, a few rounds of array code give the same result as choosing one by one.
 
@@ -362,7 +362,7 @@ def _attempts(
 
 
 def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
-    """Number the pairs, (N,), equally if their boxes are equal: files may repeat boxes per triplet."""
+    """Return one number per pair, (N,), the same for equal boxes, which files may repeat."""
     human, thing = predictions.pair_human[pair], predictions.pair_object[pair]
     box = np.concatenate([human, thing[thing >= 0]])
     number = np.full(2 * len(pair), -1, dtype=np.int64)

@@ -107,7 +107,7 @@ class Ranked:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
-        """Join parts with the same classes and disjoint images; ``images`` counts those of each part."""
+        """Join parts with the same classes and disjoint images, given each part's image count."""
         first_image = np.cumsum([0, *images])
         first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
         first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])

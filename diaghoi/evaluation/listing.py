@@ -3,8 +3,9 @@
 Some detectors have no scores. A language model says which triplets it sees, but not how certain it
 is. Each prediction claims the annotation that it overlaps most, whatever its score; only the
 ranking would depend on scores. Over all rankings of the list, mAP therefore has bounds: it is
-highest with the true positives of each class first, and lowest with them as late as possible. All rows at one rank can score even lower: a duplicate then ties with its
-true positive, whereas every ranking puts it after.
+highest with the true positives of each class first, and lowest with them as late as possible. If
+all rows share one rank, mAP can be even lower: a duplicate then ties with its true positive,
+whereas every ranking puts it after.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ class Detections:
         dict
             ``precision``, ``recall`` and ``f1`` as fractions, None where undefined:
             ``precision`` without predictions, ``recall`` without annotated triplets, and ``f1``
-            if there are no predictions and no annotated triplets. Also the counts ``predicted``, ``true_positive`` and ``annotated``.
+            if there are no predictions and no annotated triplets. Also the counts
+            ``predicted``, ``true_positive`` and ``annotated``.
         """
         predicted, found, annotated = (
             int(column[members].sum()) for column in (self.predicted, self.found, self.annotated)

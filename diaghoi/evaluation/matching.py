@@ -169,8 +169,8 @@ def _localised(
 def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: int) -> IntArray:
     """Find the annotated triplet with the largest value for each prediction."""
     candidate = np.full(triplets, -1, dtype=np.int64)
-    # Among equal values the first annotated triplet wins, as in the official evaluator; the second
-    # of a triplet that is annotated twice is never found.
+    # Among equal values the first annotated triplet wins, as in the official evaluator; if a
+    # triplet is annotated twice, the second copy is never found.
     best = np.lexsort((claimed, -value, claimant))
     best = best[first_of_run(claimant[best])]
     candidate[claimant[best]] = claimed[best]
@@ -211,7 +211,7 @@ def by_person(
     protocol: Protocol,
     order: IntArray,
 ) -> Candidates:
-    """Find the annotation that the official evaluator of V-COCO compares a prediction with.
+    """Find the annotation with which V-COCO's official evaluator compares each prediction.
 
     A prediction belongs to the annotated person that its person box overlaps most (the first, on
     ties), and is ignored if that person's actions are not annotated. The candidate is that person's
