@@ -59,8 +59,8 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), holds the first row of each group, followed by the number of rows. A group
-    with more rows forms a run by itself, or ends one. Consecutive ``groups``, if given, restrict the
-    split.
+    with more rows forms a run by itself, or ends one. Consecutive ``groups``, if given, restrict
+    the split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.
@@ -184,7 +184,7 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end row of a few images at a time; of all rows if images do not ascend.
+    """Yield the first row and the end row of a few images at a time, if the images ascend.
 
     Equal boxes belong to one image, so a long table can be split between images.
     """

@@ -97,9 +97,9 @@ def alike(annotations: SceneSource, predictions: Source) -> Source:
 def named_alike(annotations: SceneSource, predictions: Source) -> Source:
     """Rename predicted images whose names are stems or numbers of annotated names.
 
-    Some code bases shorten ``HICO_test2015_00000683.jpg`` to ``HICO_test2015_00000683`` or 683. Nothing
-    is renamed if the files share a name, or if two images would get the same name. Numbers are used
-    only if all names of one file are numbers, because other splits have the same numbers.
+    Some code bases shorten ``HICO_test2015_00000683.jpg`` to ``HICO_test2015_00000683`` or 683.
+    Nothing is renamed if the files share a name, or if two images would get the same name. Numbers
+    are used only if all names of one file are numbers, because other splits have the same numbers.
     """
     theirs, mine = annotations.names.tolist(), predictions.names.tolist()
     if not (mine and theirs) or not (annotations.named and predictions.named):
