@@ -116,7 +116,8 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     """Drop the pairs whose boxes have detection scores below a threshold.
 
     A pair is dropped if the score of its human or its object is below the threshold. Pair scores
-    are used if the file has no detection scores of boxes. Boxes and pairs of unknown score are kept.
+    are used if the file has no detection scores of boxes. Boxes and pairs of unknown score are
+    kept.
 
     Parameters
     ----------
