@@ -106,7 +106,7 @@ class Protocol:
         published Diag-HOI code: a class with rows in the ranked list does not count; a class
         without rows counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
-        Whether an annotated class that no prediction names counts, 0, in the means of groups of
+        Whether an annotated class that no prediction names counts (as 0) in the means of groups of
         classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
         Value of a class without annotations in these images, or without remaining ones after missed
@@ -193,7 +193,7 @@ class Protocol:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Describe all choices, by name of the choice; empty if the name is sufficient."""
+        """Describe all choices by name; the description is empty if the name is sufficient."""
         person, levels = self.pairing == "person", self.levels_from.replace("both", "from both")
         boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
@@ -277,7 +277,7 @@ class Protocol:
 
     @property
     def margin(self) -> float:
-        """Pixels by which a box is wider than the distance of its edges: 1 if inclusive."""
+        """Pixels by which a box is wider than the distance between its edges: 1 if inclusive."""
         return 1.0 if self.boxes == "inclusive" else 0.0
 
     def agrees(self, other: Protocol, choices: Sequence[str]) -> bool:
@@ -289,7 +289,7 @@ class Protocol:
 MEASURING = ("pairing", "boxes", "added_to_union")
 """Choices that decide which boxes are compared, and their IoU."""
 OVERLAPPING = (*MEASURING, "iou", "strict")
-"""Choices that decide which boxes overlap which."""
+"""Choices that decide which boxes overlap."""
 MATCHING = (*OVERLAPPING, "missing_role", "claim")
 """Choices that decide the true positives of every class."""
 
@@ -368,14 +368,14 @@ _KINDS = {
     for field, kind in get_type_hints(Protocol).items()
     if field not in ("name", "groups")
 }
-"""Types of the choices that a text can set."""
+"""Types of the choices that can be set by a text."""
 _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
 }
 """Numeric choices: the type, the minimum and maximum, and both in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
-"""The same for all others, which are numbers of triplets."""
+"""The same for all other numeric choices, which are numbers of triplets."""
 
 
 def _exact(number: float) -> str:
@@ -393,7 +393,7 @@ def choices_of(signature: str) -> dict[str, str]:
 
 
 VERSION = "diaghoi."
-"""Start of the part of a line with the package version."""
+"""Start of the part of a short signature that holds the package version."""
 
 
 def short_signature(name: str, signature: str) -> str:

@@ -173,7 +173,7 @@ class PairMatch:
         return ImagePairs({name: column.astype(np.int32) for name, column in columns.items()})
 
     def object_boxes(self, wanted: BoolArray) -> ObjectBoxes:
-        """List the distinct object boxes of some annotated pairs; see :meth:`count`."""
+        """List the distinct object boxes of the wanted annotated pairs; see :meth:`count`."""
         objects = self._objects(wanted)
         return ObjectBoxes(
             image=self.annotations.box_image[objects],
@@ -219,7 +219,7 @@ def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntA
 def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> float | None:
     """Return the share of annotated pairs that are localised; see :func:`pair_scores`."""
     recall = ratio(localised, annotated)
-    # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.
+    # The published code averages in 32 bits, where 2/3 is 0.6666666865348816.
     if single_precision and recall is not None:
         recall = float(np.float32(recall))
     return recall
