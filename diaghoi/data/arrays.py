@@ -33,7 +33,7 @@ def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray
     """Yield the result of :func:`expand` in parts that end where a run ends; a part may be empty.
 
     Comparing all rows with all others, such as the boxes of an image, may exceed memory. A part has
-    about :data:`EXPANDED` positions; a longer run is a part of its own, or the end of one.
+    about :data:`EXPANDED` positions; an owner with more forms a part by itself, or ends one.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:
@@ -59,7 +59,7 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), holds the first row of each group, followed by the number of rows. A group
-    with more rows is a run by itself, or the end of one. Consecutive ``groups``, if given, restrict
+    with more rows forms a run by itself, or ends one. Consecutive ``groups``, if given, restrict
     the split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
@@ -81,7 +81,7 @@ def place_in_group(groups: IntArray) -> IntArray:
 
 
 def marked(positions: IntArray, length: int) -> BoolArray:
-    """Return a mask, (length,), that is true at the given positions."""
+    """Return a (length,) mask that is true at the given positions."""
     marks = np.zeros(length, dtype=bool)
     marks[positions] = True
     return marks
@@ -135,7 +135,7 @@ def less(value: float | None, other: float | None) -> float | None:
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
-    """Return ``part / whole``; None if either is undefined or there is nothing to divide by."""
+    """Return ``part / whole``; None if a number is undefined or ``whole`` is 0."""
     return None if part is None or not whole else part / whole
 
 
@@ -184,7 +184,7 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the end row of several images at a time, if the images ascend.
+    """Yield the first row and the end row of a few images at a time, if the images ascend.
 
     Equal boxes belong to one image, so a long table can be split between images.
     """
@@ -219,12 +219,12 @@ def _distinct_boxes(
         same = first[number]
         if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
             return first, number
-        # Two different boxes rarely share a hash, and almost never a second one with other factors.
+        # Different boxes rarely share a hash, and almost never share it again under other factors.
         mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 
 def seeded(seed: int, *names: object) -> np.random.Generator:
-    """Return a random generator whose state is the hash of a seed and of some names.
+    """Return a random generator whose state is the hash of the seed and the names.
 
     The names identify the draw and its image, so neither the order nor the number of workers
     matters.
@@ -233,6 +233,6 @@ def seeded(seed: int, *names: object) -> np.random.Generator:
 
 
 def hashed(key: str) -> np.random.Generator:
-    """Return a random generator whose state is the hash of a text (SHA-256)."""
+    """Return a random generator whose state is the SHA-256 hash of the given text."""
     digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "little"))

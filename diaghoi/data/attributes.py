@@ -33,7 +33,7 @@ from diaghoi.exceptions import InputError, number_of, some_of
 
 By = Literal["image", "pair", "class"]
 FEW = 10
-"""Number of annotated triplets below which a class is rare, unless the data set defines it."""
+"""A class with fewer annotated triplets is rare, unless the data set defines its rare classes."""
 Tags = str | Iterable[str] | None
 Own = Mapping[str, bool | Tags] | Callable[[str], bool | Tags]
 """Tags by image name, or whether an image has the one tag that names the attribute: a mapping, or a
@@ -211,7 +211,7 @@ class _Annotated:
         names=("not at all", "up to 0.25", "0.25 or more"),
     )
     def crowding(self) -> FloatArray:
-        """Return the largest share, (T,), of the person's box that another person's box covers."""
+        """Return the (T,) largest share of the person's box that another person covers."""
         scenes = self.scenes
         person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
         image = scenes.box_image[person]
@@ -346,7 +346,7 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
 def tag_slices(
     names: StrArray, own: Mapping[str, Own], source: str = "slices"
 ) -> tuple[list[Slice], list[str]]:
-    """Split annotated images, (N,) names, by tags; note images without tags or annotations.
+    """Split annotated images, given (N,) names, by tags; note images without tags or annotations.
 
     ``own`` maps the name of each attribute to the source of the images' tags. Images are looked up
     by full name or, if that finds none, by stem. ``source`` names the tags in messages.

@@ -64,7 +64,7 @@ def iou_of(
 
 
 def reaches(protocol: Protocol, iou: npt.ArrayLike) -> BoolArray:
-    """Check whether an IoU reaches the threshold, or exceeds a strict threshold; NaN never does."""
+    """Check whether the IoU reaches the threshold, or exceeds a strict one; NaN never does."""
     return np.greater(iou, protocol.iou) if protocol.strict else np.greater_equal(iou, protocol.iou)
 
 
@@ -77,7 +77,7 @@ LAYOUTS = {
     "cycxhw": "centre y, centre x, height, width",
     "xxyy": "x1, x2, y1, y2",
 }
-"""Meaning of the four numbers of a box, by the name of the layout."""
+"""Meaning of the four numbers of a box, by layout name."""
 
 # Number of images that show whether boxes are fractions; how far most fractions may reach outside
 # their image, and how far all; and the share that counts as most.
@@ -85,7 +85,7 @@ _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 
 
 def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
-    """Convert (N, 4) boxes of a file from one of :data:`LAYOUTS` to left, top, right, bottom.
+    """Convert a file's (N, 4) boxes from one of :data:`LAYOUTS` to left, top, right, bottom.
 
     ``margin`` is 1 if a box of width w starting at x ends with pixel x + w - 1, as when pixels are
     counted inclusively.
@@ -130,7 +130,7 @@ def _fractions(boxes: FloatArray) -> bool:
 
 
 def _sizes(annotations: Scenes, predictions: Scenes) -> FloatArray | None:
-    """Return the size of each predicted image, (N, 2), 0 if unknown."""
+    """Return the (N, 2) size of each predicted image; 0 if unknown."""
     if annotations.sizes is None:
         return None
     if not (annotations.named and predictions.named):
@@ -142,7 +142,7 @@ def _sizes(annotations: Scenes, predictions: Scenes) -> FloatArray | None:
 
 
 SAME_INSTANCE = 0.6
-"""IoU from which two annotated boxes of a category show the same instance."""
+"""Least IoU at which two annotated boxes of the same category show the same instance."""
 
 
 def instances(scenes: Scenes) -> IntArray:

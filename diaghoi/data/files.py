@@ -19,7 +19,7 @@ def ordinary(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OSError
-        If the path is anything else, as when a file that does not exist is opened.
+        If the path is anything else, or does not exist.
     """
     path = Path(path)
     mode = path.stat().st_mode
@@ -63,7 +63,7 @@ def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
 
 
 def check_widths(path: Path, rows: Rows) -> None:
-    """Raise an ``InputError`` if a row is longer or shorter than the first row."""
+    """Raise an ``InputError`` for rows that are longer or shorter than the first one."""
     width = len(rows[0][1])
     for line, cells in rows:
         if len(cells) != width:
@@ -80,7 +80,7 @@ def check_names(path: Path, names: Sequence[str], whose: str) -> None:
 
 
 def number_in(path: Path, line: int, column: str, cell: str) -> float:
-    """Read a finite number; an empty cell is NaN, and anything else raises an ``InputError``."""
+    """Read a finite number; an empty cell gives NaN, and anything else raises an ``InputError``."""
     if not cell:
         return math.nan
     value = as_number(cell)

@@ -46,7 +46,7 @@ def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolA
 
 
 def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
-    """Raise an ``InputError`` if a protocol cannot be used on a data set.
+    """Raise an ``InputError`` if the protocol cannot be used on the data set.
 
     Data sets with roles of people, or with verbs as classes, need a suitable protocol.
     """
@@ -77,7 +77,7 @@ def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
     """Return the (C, C) table of time-sensitive classes, its rows, and their counterparts.
 
-    None for data sets without a list of such classes, which are all except HICO-DET.
+    None for data sets without a list, which are all except HICO-DET.
     """
     classes = _time_sensitive(vocabulary)
     if classes is None:
@@ -117,13 +117,12 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     return objects
 
 
-# Number of classes from which a complete set of an object's or verb's classes is hardly a
-# coincidence.
+# From this many classes on, a complete set of objects or verbs is unlikely to be a coincidence.
 ENOUGH = 10
 
 
 def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
-    """Unseen classes of the zero-shot splits of a data set, by name.
+    """Return the unseen classes of each zero-shot split of the data set, by split name.
 
     HICO-DET: RF-UC and NF-UC (unseen combinations, rare or non-rare first), UO (unseen objects), UV
     (unseen verbs), and uc0 to uc4 (unseen combinations, drawn five times), as in the code of
@@ -150,7 +149,7 @@ def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
 
 
 def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Create groups of the unseen classes and all others."""
+    """Create two groups: the unseen classes and all others."""
     seen = tuple(hoi for hoi in range(len(vocabulary)) if hoi not in set(unseen))
     return (Group("unseen", tuple(unseen)), Group("seen", seen))
 

@@ -76,7 +76,7 @@ def join(
 
 
 def under(protocol: Protocol | None, predictions: Source) -> Source:
-    """Return the predictions as a protocol sees them.
+    """Return the predictions as the protocol sees them.
 
     On V-COCO, the published code treats filled-in values of a file's classes as predictions
     (:func:`~diaghoi.data.scenes.filled_in`), and so do the protocols that reproduce it.
@@ -97,9 +97,9 @@ def alike(annotations: SceneSource, predictions: Source) -> Source:
 def named_alike(annotations: SceneSource, predictions: Source) -> Source:
     """Rename predicted images whose names are stems or numbers of annotated names.
 
-    Code bases also call ``HICO_test2015_00000683.jpg`` ``HICO_test2015_00000683`` or 683. Nothing
-    is renamed if the files share a name, or if two images would get the same name. Numbers are used
-    only if all names of one file are numbers, because other splits have the same numbers.
+    Some code bases shorten ``HICO_test2015_00000683.jpg`` to ``HICO_test2015_00000683`` or 683.
+    Nothing is renamed if the files share a name, or if two images would get the same name. Numbers
+    are used only if all names of one file are numbers, because other splits have the same numbers.
     """
     theirs, mine = annotations.names.tolist(), predictions.names.tolist()
     if not (mine and theirs) or not (annotations.named and predictions.named):
@@ -126,7 +126,7 @@ def _number(name: str) -> str | None:
 
 
 def shared_images(*names: StrArray) -> StrArray:
-    """Return the sorted names of the images that all files have.
+    """Return the sorted names of the images that are in all files.
 
     Predictions have the names that :func:`alike` gives them.
 
@@ -147,7 +147,7 @@ def shared_images(*names: StrArray) -> StrArray:
 
 
 def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
-    """Keep the images with the given names, in order."""
+    """Keep the images with the given names, in stored order."""
     kept = np.isin(scenes.names, names)
     return scenes if kept.all() else scenes.take(np.flatnonzero(kept))
 
@@ -160,7 +160,7 @@ class Joined(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """Numbers of images and of annotated triplets that only one of two annotation files has."""
+    """Number of images and annotated triplets that are in only one of two annotation files."""
 
     images: int
     other_images: int
@@ -169,7 +169,7 @@ class Differences(NamedTuple):
 
 
 def differences(annotations: Scenes, others: Scenes) -> Differences:
-    """Count the images and annotated triplets that only one of two files of a data set has.
+    """Count the images and annotated triplets that are in only one of two annotation files.
 
     Triplets are the same if image, HOI class and boxes (to the pixel) are equal.
     """

@@ -36,8 +36,8 @@ def keep_freed_memory() -> None:
     """Let this process reuse the memory of freed arrays.
 
     The C library of most Linux systems returns large arrays as soon as they are freed, so the
-    system has to clear pages for each new array: a sixth of the time of resampling. A process of
-    another program that only imports the package is not affected.
+    system has to clear pages for each new array: a sixth of the time of resampling. A process
+    that only imports the package is not affected.
     """
     if mallopt := _of_c_library("mallopt"):
         # All threads share one arena: other arenas hold at most 64 MB and keep nothing larger.
@@ -161,7 +161,7 @@ def share(processes: int) -> dict[str, str]:
 
 
 def threads() -> ThreadPoolExecutor:
-    """Open a pool with a thread for each core, but not too many."""
+    """Open a pool with one thread per core, up to :data:`MOST_THREADS`."""
     return ThreadPoolExecutor(min(cores(), MOST_THREADS))
 
 
@@ -199,7 +199,7 @@ class StoredArray:
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
     ) -> StoredArray:
-        """Wrap an array in C order that starts at an offset in a file.
+        """Wrap an array in C order that starts at the given offset in a file.
 
         ``opened`` opens the file for each read.
         """
@@ -245,7 +245,7 @@ class Scratch:
         return np.empty(shape, dtype)
 
     def joined(self, parts: Sequence[StoredArray]) -> Array:
-        """Return a new array with the rows of all parts, at least one."""
+        """Return a new array with the rows of all parts, of which there is at least one."""
         rows, first = sum(part.shape[0] for part in parts), 0
         joined = self.empty((rows, *parts[0].shape[1:]), parts[0].dtype)
         for part in parts:

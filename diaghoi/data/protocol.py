@@ -106,7 +106,7 @@ class Protocol:
         published Diag-HOI code: a class with rows in the ranked list does not count; a class
         without rows counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
-        Whether an annotated class that no prediction names counts, as 0, in the means of groups of
+        Whether an annotated class that no prediction names counts (as 0) in the means of groups of
         classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
         Value of a class that has no annotations in these images, or none left once missed triplets
@@ -193,7 +193,7 @@ class Protocol:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Describe all choices, keyed by name; a description is empty if the name is enough."""
+        """Describe all choices by name; the description is empty if the name is sufficient."""
         person, levels = self.pairing == "person", self.levels_from.replace("both", "from both")
         boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
@@ -368,7 +368,7 @@ _KINDS = {
     for field, kind in get_type_hints(Protocol).items()
     if field not in ("name", "groups")
 }
-"""Types of the choices that a text can set."""
+"""Types of the choices that can be set by a text."""
 _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
@@ -393,7 +393,7 @@ def choices_of(signature: str) -> dict[str, str]:
 
 
 VERSION = "diaghoi."
-"""Start of the part of a line with the package version."""
+"""Start of the part of a short signature that holds the package version."""
 
 
 def short_signature(name: str, signature: str) -> str:

@@ -26,7 +26,7 @@ Source = TypeVar("Source", bound="SceneSource")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSource(ABC):
-    """A source that provides scenes, a few images at a time: :class:`Scenes` itself, or a file.
+    """A source of scenes, read a few images at a time: :class:`Scenes` itself, or a file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class SceneSource(ABC):
         Names by which images are joined; empty strings if the file has none, so that images are
         joined by position.
     top : int or None
-        Number of triplets per image if the reader kept only the best ones.
+        Number of triplets kept per image if the reader kept only the best ones.
     source, notes : str and tuple of str
         The file that messages name, and remarks on how it was read.
     """
@@ -85,7 +85,7 @@ class SceneSource(ABC):
 
     @abstractmethod
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of the given images, in the given order."""
+        """Return the scenes of the given images, in this order."""
 
     @abstractmethod
     def with_names(self: Source, names: StrArray) -> Source:
@@ -253,7 +253,7 @@ class Scenes(SceneSource):
     def outside(self, sizes: IntArray) -> BoolArray:
         """Return a mask of boxes that are more than a pixel outside their image; sizes are (N, 2).
 
-        A size of 0 means that it is unknown.
+        A size of 0 means that the size is unknown.
         """
         size = sizes[self.box_image]
         beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)
@@ -267,7 +267,7 @@ class Scenes(SceneSource):
         return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
 
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of some images, in the given order; -1 stands for an empty image."""
+        """Return the scenes of the given images, in this order; -1 stands for an empty image."""
         images = np.asarray(images, dtype=np.int64)
         rows, copies, shift = {}, {}, {}
         for table, bounds in self.bounds.items():
@@ -280,7 +280,7 @@ class Scenes(SceneSource):
 
     @classmethod
     def concatenate(cls, parts: Iterable[Scenes]) -> Scenes:
-        """Join the parts, at least one, of the scenes of a file, in order."""
+        """Join the parts (at least one) of the scenes of one file, in order."""
         remaining = iter(parts)
         head = next(remaining)
         first = {"image": 0, "box": 0, "pair": 0}
@@ -323,14 +323,14 @@ class Scenes(SceneSource):
         return self
 
     def keep(self, pairs: BoolArray) -> Scenes:
-        """Keep the pairs in a mask, (P,), and their triplets, along with all images and boxes."""
+        """Keep the pairs selected by a (P,) mask and their triplets, with all images and boxes."""
         every, triplets = slice(None), pairs[self.triplet_pair]
         dropped = np.cumsum(~pairs, dtype=self.triplet_pair.dtype)[self.triplet_pair[triplets]]
         rows = {"box": every, "pair": pairs, "triplet": triplets}
         return self._select(every, rows, self.box_image, {"box": 0, "pair": dropped})
 
     def _of_images(self, images: Any) -> dict[str, Any]:
-        """Select rows of the columns with a row per image."""
+        """Select the given images in all columns that have one row per image."""
         columns = {name: getattr(self, name) for name in OF_IMAGES}
         return {
             name: None if column is None else _rows_or_empty(column, images, 0)
@@ -415,7 +415,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
 
 
 def _rows_or_empty(array: Array, images: Any, empty: Any) -> Array:
-    """Select the rows of the given images, and put ``empty`` where the image is -1."""
+    """Select the rows of the given images; the row for image -1 holds ``empty``."""
     if isinstance(images, slice):
         return array[images]
     padded = np.concatenate([array, np.full_like(array, empty, shape=(1, *array.shape[1:]))])

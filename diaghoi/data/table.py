@@ -56,7 +56,7 @@ class Cell:
     Parameters
     ----------
     value : float or None
-        As in the result; None if undefined, and in tables of texts.
+        The value in the result; None if undefined, and in tables of texts.
     text, mark : str
         The displayed text, and the mark after it, which the caption explains.
     best : bool
@@ -86,7 +86,7 @@ class Row:
         The oracle or error label of the row; empty for none.
     kind : {"entry", "mean", "difference"}
         Whether the row shows an entry such as a model, the mean of the entries above, or the
-        difference of two means.
+        difference between two means.
     indented : bool
         Whether the row is a part of the row above.
     """
@@ -132,7 +132,7 @@ class Table:
     footnotes : tuple of str
         Remarks shared by several tables, shown once for all of them.
     best : str
-        Explanation of the mark of the best number in a column.
+        Explains the mark of the best number in a column.
     narrow : bool
         Whether LaTeX sets the table in one column of a paper, however long the row names.
     beside : bool
@@ -174,7 +174,7 @@ class Table:
         return any(cell.best for row in self.rows for cell in row.cells)
 
     def with_columns(self, places: Sequence[int]) -> Table:
-        """Keep the columns at the given positions, in that order."""
+        """Keep the columns at the given positions, in the given order."""
 
         def kept(row: Row) -> Row:
             return replace(row, cells=tuple(row.cells[place] for place in places))
@@ -186,7 +186,7 @@ class Table:
     def with_group_column(self, place: int, *, repeated: bool = True) -> Table:
         """Write the titles of the row groups, if any, into the text column at ``place``.
 
-        They appear in all rows of a group if ``repeated``, otherwise only in the first.
+        The titles appear in all rows of a group if ``repeated``, otherwise only in the first one.
         """
         if not any(group.title for group in self.row_groups):
             return self

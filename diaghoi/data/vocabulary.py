@@ -27,7 +27,7 @@ MOST_CLASSES = 2**15 - 2
 
 
 class Numbers(NamedTuple):
-    """Numbers of objects and verbs in files, in the order of the vocabulary."""
+    """The numbers that files use for objects and verbs, in the order of the vocabulary."""
 
     objects: tuple[int, ...]
     verbs: tuple[int, ...]
@@ -145,7 +145,7 @@ class Vocabulary:
 
     @property
     def any_object(self) -> bool:
-        """Whether classes hold for every object and for none."""
+        """Whether any class holds for every object and without an object."""
         return bool((self.class_object < 0).any())
 
     @property
@@ -173,7 +173,7 @@ class Vocabulary:
 
     @cached_property
     def class_named(self) -> dict[str, int]:
-        """HOI class of each name; if classes share a name, the last one."""
+        """HOI class of each name; if several classes share a name, the last of them."""
         return {self.class_name(hoi): hoi for hoi in range(len(self))}
 
     def class_name(self, hoi: int) -> str:
@@ -306,7 +306,7 @@ def hoi_a() -> Vocabulary:
 def v_coco_thesis() -> Vocabulary:
     """V-COCO as QPIC and its descendants evaluate it during training.
 
-    29 classes: the 25 roles of actions, and the 4 actions that have none. All except these and
+    29 classes: the 25 roles of actions, and the 4 actions that have none. All except these 4 and
     ``point instr`` form the mean that QPIC's code calls `thesis`.
     """
     actions = [verb.rsplit(" ", 1) for verb in v_coco().verbs]
@@ -339,7 +339,7 @@ def hoi_a_verbs() -> Vocabulary:
 
 
 def by_verb(vocabulary: Vocabulary) -> Vocabulary:
-    """Return a data set with its verbs as classes, regardless of the object."""
+    """Return the data set with its verbs as classes, regardless of the object."""
     verbs = np.arange(len(vocabulary.verbs), dtype=np.int32)
     return replace(
         vocabulary, class_verb=_frozen(verbs), class_object=_frozen(np.full_like(verbs, -1))

@@ -1,4 +1,4 @@
-"""Diagnosis in a training loop: batch by batch, from arrays or tensors."""
+"""Diagnose a detector in a training loop, batch by batch, from arrays or tensors."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Accumulator:
     Parameters
     ----------
     protocol : str or Protocol
-        The choices.
+        The evaluation protocol.
     dataset : str
         The data set, or the ``.toml`` file that describes it.
     label : str
         Name of the detector.
     objects : str, optional
-        Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
+        How the labels number objects: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
         ``coco91-0``; by default recognised from the first batch with pairs.
     top : int, optional
-        Number of top-scoring triplets per image that count. By default all triplets, or the 100
-        best if scores are dense.
+        Number of top-scoring triplets per image that count. By default all triplets, or the
+        best 100 if scores are dense.
     image_labels : ImageLabels, optional
-        Image-level labels of HICO for Known Object. Without them the box annotations decide.
+        HICO's image-level labels for Known Object. Without them, the box annotations are used.
 
     Examples
     --------
@@ -87,19 +87,20 @@ class Accumulator:
             Names of the images; no image may occur twice.
         predictions : sequence of mapping
             One dict of arrays or tensors per image: ``boxes`` (B, 4) xyxy in pixels from zero,
-            ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``), and either
-            ``verb_scores`` (P, verbs), triplet scores for every pair (optionally with
-            ``action_scores``), or for individual triplets ``verbs`` (T,), ``scores`` (T,) and
-            optionally ``action_scores`` (T,).
+            ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``). Give either triplet
+            scores for every pair, ``verb_scores`` (P, verbs), optionally with ``action_scores``;
+            or individual triplets, ``verbs`` (T,) and ``scores`` (T,), optionally with
+            ``action_scores`` (T,).
         annotations : sequence of mapping
             One per image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
-            In V-COCO optionally ``ignored`` (B,), true for people whose actions are not annotated.
+            In V-COCO, also optionally ``ignored`` (B,), true for people without annotated actions.
 
         Notes
         -----
         In V-COCO the ``verbs`` are the 51 combinations of an action and a role in the order of the
-        vocabulary, ``verb_scores`` have 25, 26, 29 or 51 columns (:mod:`diaghoi.formats.dense`),
-        ``obj_ids`` are -1 if there is no object, and ``labels`` -1 if the category is unknown.
+        vocabulary, and ``verb_scores`` have 25, 26, 29 or 51 columns
+        (:mod:`diaghoi.formats.dense`). An entry of ``obj_ids`` is -1 if there is no object, and an
+        entry of ``labels`` is -1 if the category is unknown.
         Images are named by their COCO ids.
 
         Raises
@@ -156,12 +157,12 @@ class Accumulator:
         Parameters
         ----------
         writer : object
-            Has ``add_scalar(name, value, step)``, like a ``SummaryWriter`` of TensorBoard, or
-            ``log(values, step=step)``, like a run of Weights & Biases.
+            An object with ``add_scalar(name, value, step)``, like TensorBoard's ``SummaryWriter``,
+            or with ``log(values, step=step)``, like a run of Weights & Biases.
         step : int, optional
             The epoch or step.
         prefix : str
-            Begins each name.
+            Prefix of each name.
 
         Returns
         -------
@@ -174,7 +175,7 @@ class Accumulator:
         Raises
         ------
         InputError
-            If the writer is of another kind, or :meth:`compute` raises it.
+            If the writer has neither method, or if :meth:`compute` raises it.
         """
         if not (hasattr(writer, "add_scalar") or hasattr(writer, "log")):
             raise InputError(
@@ -208,7 +209,6 @@ def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
     }
     for group, values in groups.items():
         for name, value in values.items():
-            # The benchmark's numbers also include the source of Known Object, and the AP of each
-            # class.
+            # `official` also holds the source of each setting, and the AP of each class.
             if isinstance(value, float):
                 yield f"{group}/{name}", value

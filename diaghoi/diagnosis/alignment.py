@@ -56,7 +56,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
 
 
 def image_numbers(diagnosis: Diagnosis, like: Diagnosis) -> IntArray:
-    """Return the index that each image of one diagnosis has in another.
+    """Return the index of each image of one diagnosis in another diagnosis.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def aligned_ledger(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
 
 
 def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
-    """Return a diagnosis with its images in another order, which also reorders equal scores.
+    """Return a diagnosis with its images, and hence tied scores, in another order.
 
     Parameters
     ----------

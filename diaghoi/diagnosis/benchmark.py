@@ -25,12 +25,12 @@ UNCOMMON_ROLE = "point instr"
 
 
 def benchmarks(predictions: SceneSource) -> list[Protocol]:
-    """List the protocols of the benchmark of a data set."""
+    """List the protocols of the data set's benchmark."""
     return as_customary(predictions.vocabulary.benchmarks, predictions)
 
 
 def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> list[Protocol]:
-    """Set the number of triplets per image that is customary in protocols."""
+    """Set the customary number of triplets per image in the given protocols."""
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
@@ -64,7 +64,7 @@ def official_figures(
     groups : tuple of Group
         Groups of classes to report in addition to those of the benchmark.
     known : KnownObjects
-        The images of each object for the setting Known Object.
+        The objects of each image, for the setting Known Object.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def official_figures(
 def official_classes(
     vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...]
 ) -> dict[str, int]:
-    """Count the annotated classes, over which the official mAP, Default, is averaged.
+    """Count the annotated classes, over which the official Default mAP is averaged.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def official_classes(
     Returns
     -------
     dict
-        Number of classes of each split; empty without such a benchmark.
+        Number of classes of each split; empty if the data set has no such mAP.
     """
     if vocabulary.agents is not None or not vocabulary.benchmarks:
         return {}
@@ -165,7 +165,7 @@ class BenchmarkSetting(NamedTuple):
 def settings(
     vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...], known: BoolArray
 ) -> Iterator[BenchmarkSetting]:
-    """List the settings of the benchmark of a data set."""
+    """List the settings of the data set's benchmark."""
     agents = vocabulary.agents
     if agents is not None:
         common = ~agents & (np.array(vocabulary.verbs) != UNCOMMON_ROLE)
@@ -207,7 +207,7 @@ def _known(
 
 
 def _by_class(scores: ClassScores, members: BoolArray, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return the average precision of each class by name; agents have the names of actions."""
+    """Return the average precision of each class by name; agents are named after their action."""
     ap = scores.average_precision
     return {
         vocabulary.verbs[vocabulary.class_verb[hoi]].removesuffix(" agent"): None

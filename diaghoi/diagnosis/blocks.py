@@ -36,18 +36,18 @@ def examine(
     benchmarks: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Evidence:
-    """Match, label and count.
+    """Match, label and count predictions.
 
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
         Predictions on the same images (see :func:`diaghoi.data.joining.join`).
     protocol : Protocol
-        The choices.
+        The evaluation protocol.
     benchmarks : sequence of Protocol
-        Protocols of the data set's benchmark, and others whose mAP is requested.
+        Protocols of the data set's benchmark, and further protocols for which to compute mAP.
     progress : callable, optional
-        Called with the number of images done since the last call.
+        Called with the number of images processed since the last call.
     """
 
     def evidence(bounds: tuple[int, int]) -> BlockEvidence:
@@ -106,9 +106,9 @@ class Block:
         Scenes of the same N images, with A annotated triplets, T predicted triplets and P predicted
         pairs.
     protocol : Protocol
-        The choices.
+        The evaluation protocol.
     benchmarks : sequence of Protocol
-        Protocols of the data set's benchmark, and others whose mAP is requested.
+        Protocols of the data set's benchmark, and further protocols for which to compute mAP.
     first_image, first_annotation, first_input : int
         Global indices of the first image, annotated triplet and predicted triplet.
     """
@@ -194,7 +194,7 @@ class Block:
         return counts
 
     def _answers(self) -> Answers | None:
-        """Count the answers of a detector without scores that cannot be evaluated as given."""
+        """Count a scoreless detector's answers that cannot be evaluated as given."""
         unread, sizes = self.predictions.unread, self.annotations.sizes
         if unread is None:
             return None
@@ -211,7 +211,7 @@ class Block:
 
     @cached_property
     def _classes_count(self) -> BoolArray:
-        # One extra entry, so that triplets of no HOI class (-1) look up False.
+        # The extra entry makes triplets without an HOI class (-1) look up False.
         return np.append(counted_classes(self.protocol, self.annotations.vocabulary), False)
 
     @cached_property
@@ -219,7 +219,7 @@ class Block:
         return self.matched.among_best(self.protocol.top)
 
     def _by_class(self) -> tuple[Sorted, Sorted]:
-        """Sort all predictions by class, and likewise those of the protocol, with their labels."""
+        """Sort all predictions by class, and likewise the counted ones with their labels."""
         predictions, given = self._filled_in
         # Ignored predictions are in no ledger, even if an annotation was assigned to them.
         ignored = self._matched_filled_in.candidates.ignored
@@ -231,8 +231,7 @@ class Block:
         classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
         counted = marked(given[self.predictions_count], len(predictions.triplet_pair))
         counts = counted[row]
-        # Images, rows and annotations are numbered in 32 bits, because a large file has a great
-        # many.
+        # Numbers of images, rows and annotations have 32 bits to save memory with large files.
         rows = Sorted(
             bounds=np.searchsorted(hoi, classes),
             columns={
@@ -242,7 +241,7 @@ class Block:
                 "counts": counts,
             },
         )
-        # Filled-in predictions are dropped here, because none of them counts.
+        # Filled-in predictions never count, so they are dropped here.
         place = np.empty(len(counted), dtype=np.int64)
         place[given] = np.arange(len(given))
         row, hoi = place[row[counts]], hoi[counts]
@@ -269,7 +268,7 @@ class Block:
 
     @cached_property
     def _filled_in(self) -> tuple[Scenes, IntArray]:
-        """Predictions as benchmarks see them, and the index of each of ``predictions`` there."""
+        """Predictions as benchmarks see them, and the index of each given prediction in them."""
         return filled_in(self.predictions)
 
     @cached_property
@@ -303,8 +302,8 @@ class Block:
     def _claims(self) -> IntArray:
         """Count the predictions that claim each annotated triplet: (A, 1 + benchmarks).
 
-        The first column counts predictions of the protocol, the others those that each benchmark
-        ranks.
+        The first column counts the predictions that the protocol counts; each other column counts
+        the predictions that one benchmark ranks.
         """
         claims = np.empty((len(self.annotations.triplet_pair), 1 + len(self.benchmarks)), np.int32)
         counted = (self.matched, self.predictions_count & ~self.matched.candidates.ignored)
@@ -380,7 +379,7 @@ class Block:
         return counts
 
     def _negatives(self) -> dict[str, Array]:
-        """Return the listed pairs; a negative pair localises no counted annotated pair."""
+        """Return the listed pairs, and whether each localises no counted annotated pair."""
         listed, hits = self.pairs_listed, self.matched.hits
         wanted = annotated_pairs(self.annotations, self.annotations_count)
         positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
@@ -395,7 +394,7 @@ class Block:
 
 
 def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
-    """Return a mask of the images whose predictions count: all images, or only those annotated."""
+    """Return a mask of the images whose predictions count: all or only annotated images."""
     if protocol.images_without_annotations == "left out":
         return marked(annotations.triplet_image, len(annotations))
     if protocol.pairing == "person":
@@ -407,12 +406,12 @@ def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
 def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> BoolArray:
     """Return a mask of the pairs that a detector lists in the counted images.
 
-    Without a list, the pairs are those of the detector's triplets, possibly only of the best ones.
+    If the detector lists no pairs, its triplets (or only the best ones) provide the pairs.
 
     Parameters
     ----------
     predictions : Scenes
-        With P pairs.
+        Predictions with P pairs.
     best : (T,) bool array
         Mask of the triplets that the protocol uses from each image.
     images : (N,) bool array
@@ -425,7 +424,7 @@ def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> Boo
 
 
 def annotated_pairs(annotations: Scenes, triplets: BoolArray) -> BoolArray:
-    """Return a mask of the person-object pairs among the pairs of some annotated triplets."""
+    """Return a mask of the person-object pairs that belong to the given annotated triplets."""
     pairs = marked(annotations.triplet_pair[triplets], len(annotations.pair_human))
     return pairs & (annotations.pair_object >= 0)
 

@@ -11,9 +11,9 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.overlap import box_overlap
 
-# IoU from which two boxes show the same object, and minimum number of boxes for a statement.
+# Minimum IoU of two boxes that show the same object, and minimum number of boxes to report on.
 SAME, ENOUGH = 0.15, 50
-# A median is reported if it is this far from zero, and this many standard errors.
+# A median is reported if it is at least this far from zero, as a share and in standard errors.
 SHARE, ERRORS = 0.05, 6
 # A shift counts as one pixel if it differs from one pixel by at most this much. Boxes that deviate
 # by more are ignored.
@@ -43,8 +43,8 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     Returns
     -------
     list of str
-        A sentence for people and one for objects, if width, height or centre is off by at least 5 %
-        of the box.
+        One sentence each for people and objects whose boxes are off in width, height or centre by
+        at least 5 % of the box.
     """
     annotations, predictions = without_crowds(annotations, predictions)
     mine, theirs = _partners(annotations, predictions)
@@ -80,7 +80,7 @@ def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
     Returns
     -------
     list of str
-        At most one sentence, if all four coordinates are shifted by one.
+        One sentence if all four coordinates are shifted by one pixel, otherwise none.
     """
     off = found - true
     size = np.maximum(true[:, 2:] - true[:, :2], 1)
@@ -120,7 +120,7 @@ def without_crowds(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Sc
 
 
 def _partners(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray]:
-    """Find annotated boxes, and the predicted box that overlaps each one most."""
+    """Match each annotated box with the predicted box that overlaps it most."""
     person = annotations.vocabulary.person
     # People are compared with people, and objects with objects of any category.
     annotations, predictions = (

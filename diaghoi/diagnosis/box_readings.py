@@ -13,10 +13,10 @@ from diaghoi.data.scenes import Scenes
 
 CLOSE = 0.75
 # Another reading is suggested if it brings this share of the annotated boxes close to a predicted
-# box, and this many times more than the current reading. By chance, fewer than a tenth are close.
+# box, and this many times the share of the current reading. By chance, under a tenth are close.
 MOST, BETTER = 0.15, 2
-# Tolerance of the logarithm of a scale between the location and the size of a box, and within an
-# image.
+# Tolerance, in log scale, between the scales implied by a box's location and by its size, and
+# between the scales of the boxes of an image.
 OF_BOX, OF_IMAGE = 0.1, 0.05
 # Scales that differ by less count as equal, across images and between width and height.
 UNIFORM = 0.08
@@ -37,7 +37,7 @@ class BoxReading(NamedTuple):
     Parameters
     ----------
     text : str
-        The other reading, the share of boxes that would fit, and the advice.
+        Describes the other reading, the share of boxes that would fit, and what to do.
     share : float
         Share of the annotated boxes that would fit.
     misread : bool
@@ -81,7 +81,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
 
 
 def _share_close(annotations: Scenes, found: _Boxes) -> float:
-    """Return the share of annotated boxes with another box close to them."""
+    """Return the share of annotated boxes that have a found box close to them."""
     bounds = annotations.bounds["box"]
     owner, annotated = expand(bounds[found.image], np.diff(bounds)[found.image])
     value = box_iou(found.corners[owner], annotations.box_xyxy[annotated], margin=1.0)
@@ -92,10 +92,9 @@ def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[
     """Yield possible readings: a description, the advice, and the boxes under that reading."""
     image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
-    # The official layout of V-COCO has no boxes other than these.
+    # V-COCO's official layout allows no other form of boxes.
     option = "" if annotations.vocabulary.agents is not None else "give --read boxes={}, or "
-    # The boxes may have been read as corners, or as left, top, width and height; a note then says
-    # so.
+    # The boxes may have been read as corners, or as left, top, width and height, which a note says.
     numbers_as = {
         "xyxy": box,
         "xywh": np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1),
@@ -216,6 +215,6 @@ def _in_words(
 
 
 def _logarithms(corners: FloatArray) -> FloatArray:
-    """Return the (N, 4) logarithms of centre and size."""
+    """Return the logarithms of the centres and sizes of boxes, (N, 4)."""
     centre, size = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
     return np.asarray(np.log(np.maximum(np.concatenate([centre, size], axis=1), 1e-6)))

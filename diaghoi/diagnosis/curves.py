@@ -1,4 +1,4 @@
-"""Compute the curves behind summary numbers: precision-recall, and pair recall by pairs kept."""
+"""Compute the curves behind summary numbers: precision-recall, and recall of the kept pairs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Curve:
     Parameters
     ----------
     recall : (K,) float64 array
-        Ascending recalls at which the envelope is known; in between, the envelope is a step.
+        Ascending recalls at which the envelope is known; between them, it is a step function.
     precision : (K,) float64 array
         Highest precision at that recall or above. Beyond the last recall the precision is 0.
     """
@@ -97,11 +97,12 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
     Parameters
     ----------
     ledger : Ledger
-        Of the protocol.
+        Ledger of the predictions that the protocol counts.
     hoi : int
         The class, counted from zero.
     protocol : Protocol
-        Defines how many top rows of a class count (``top_of_class``), and whether scores rank them.
+        Determines how many top rows of a class count (``top_of_class``), and whether rows are
+        ranked by score.
     """
     bounds = np.array([hoi, hoi + 1], dtype=ledger.row_class.dtype)
     first, stop = np.searchsorted(ledger.row_class, bounds).tolist()
@@ -118,7 +119,7 @@ class Corners(NamedTuple):
     Parameters
     ----------
     of_class : (K,) int array
-        Rising.
+        Recalls, ascending.
     recall, precision : (K,) float64 array
         Points as in :class:`Curve`: the envelope has this precision from the recall of the previous
         corner up to this recall.
@@ -155,7 +156,7 @@ def curve_corners(
     Parameters
     ----------
     ledger : Ledger
-        Of a diagnosis.
+        Ledger of a diagnosis.
     protocol : Protocol
         The protocol of the diagnosis.
     oracles : mapping of str to Oracle
@@ -185,7 +186,7 @@ def curve_corners(
 
 
 def negatives_curve(pairs: Negatives) -> Curve:
-    """Compute the precision-recall curve of finding the pairs that localise no annotated pair.
+    """Compute the precision-recall curve for finding pairs that localise no annotated pair.
 
     See :func:`diaghoi.evaluation.negatives.negative_scores`, whose ``ap`` is the area below it.
     """
@@ -194,12 +195,12 @@ def negatives_curve(pairs: Negatives) -> Curve:
 
 
 class PairPoint(NamedTuple):
-    """A setting that keeps some of the predicted pairs, and its result.
+    """Result of keeping only some of the predicted pairs, at one setting.
 
     Parameters
     ----------
     setting : float or None
-        Setting of the sweep; None keeps all pairs that the detector lists.
+        Setting of the sweep, or None for all pairs that the detector lists.
     per_image : float
         Pairs per image.
     recall, precision : float or None
@@ -215,7 +216,7 @@ class PairPoint(NamedTuple):
 def pair_sweeps(
     annotations: Scenes, predictions: Scenes, protocol: Protocol
 ) -> dict[str, list[PairPoint]]:
-    """Compute pair recall and precision with ever fewer pairs (Diag-HOI, tables 5 and 6).
+    """Compute pair recall and precision as pairs are removed (Diag-HOI, tables 5 and 6).
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ def pair_sweeps(
     Returns
     -------
     dict
-        For each sweep its points, from all pairs to few. ``best``: the best pairs of each image, by
+        The points of each sweep, from all pairs to few. ``best``: the best pairs of each image, by
         pair score, or by the score of the best triplet if the file lists no pairs. ``detection``:
         see :func:`diaghoi.diagnosis.variants.detection_threshold`; omitted if the file has no
         detection scores. ``nms``: see :func:`diaghoi.diagnosis.variants.pair_nms`. Each point
@@ -253,7 +254,7 @@ def pair_sweeps(
 
     with threads() as pool:
         blocks = list(pool.map(counts, block_bounds(predictions)))
-    # Settings that keep all pairs of every image would add nothing.
+    # Settings that keep all pairs of every image add no information.
     most = max(block.most for block in blocks)
     total = np.sum([block.kept for block in blocks], axis=0)
     images, annotated = (sum(each) for each in zip(*(block[1:3] for block in blocks), strict=True))
@@ -302,7 +303,7 @@ def _counts(
     protocol: Protocol,
     settings: Mapping[str, Sequence[float]],
 ) -> _Counts:
-    """Count the remaining pairs of a block of images, as :mod:`~diaghoi.diagnosis.blocks` does."""
+    """Count the remaining pairs of a block, as :mod:`~diaghoi.diagnosis.blocks` does."""
     boxes = box_overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
@@ -335,12 +336,12 @@ def _counts(
 
 
 def _best_pairs(predictions: Scenes) -> IntArray:
-    """Rank each listed pair within its image by score, from 0; pairs that are not listed follow."""
+    """Rank each listed pair within its image by score, from 0; unlisted pairs follow."""
     score = predictions.pair_score
     if score is None:
         score = np.full(len(predictions.pair_human), -np.inf)
         np.maximum.at(score, predictions.triplet_pair, predictions.scores)
-    # Pairs that are not listed come last, so that they are never among the best.
+    # Unlisted pairs come last, so that they are never among the best.
     order = ranking(predictions.pair_image, np.where(predictions.listed, score, -np.inf))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = place_in_group(predictions.pair_image[order])

@@ -44,23 +44,23 @@ def diagnose(
     Parameters
     ----------
     annotations, predictions : path or Scenes
-        Files, which are read and checked as by ``diaghoi report``; the data set is recognised from
-        them. Or the scenes from :func:`diaghoi.read_annotations` and
+        Files, which are read and checked as ``diaghoi report`` does; the data set is recognised
+        from them. Or the scenes from :func:`diaghoi.read_annotations` and
         :func:`diaghoi.read_predictions`, or the sources from :func:`diaghoi.open_annotations` and
         :func:`diaghoi.open_predictions`, which are used unchanged. Images are joined by name.
     protocol : str or Protocol, optional
-        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of its rules. The default
-        depends on the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
-        SWIG-HOI, and the protocol of its description for any other.
+        The evaluation protocol; ``diaghoi.protocol(name, iou=...)`` changes some of its rules. The
+        default depends on the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO,
+        `swig-hoi` for SWIG-HOI. Any other data set names its default in its description.
     label : str
         Name of the detector in tables and figures; by default the name of its file.
     image_labels : ImageLabels or path, optional
-        Image-level labels of HICO for Known Object, or the path of HICO's ``anno.mat``. Without
-        them the box annotations decide.
+        HICO's image-level labels for Known Object, or the path of HICO's ``anno.mat``. Without
+        them, the box annotations are used.
     also : sequence of Protocol
-        Additional protocols whose mAP is requested; see :func:`diaghoi.diagnosis.rosetta.figures`.
+        Further protocols for which to compute mAP: see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional
-        Called with the number of images done since the last call.
+        Called with the number of images processed since the last call.
     pairs : path, optional
         The pair file of the detector.
     force : bool
@@ -71,7 +71,7 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        Its numbers are fractions; the screen that ``print`` shows has percent.
+        The diagnosis, with numbers as fractions; ``print`` shows them in percent.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def diagnose(
 
 
 def check_choices(annotations: SceneSource, protocol: Protocol) -> None:
-    """Reject a protocol for other data sets, and annotations without any triplet.
+    """Reject a protocol for other data sets, and annotations without triplets.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def diagnose_images(
     also: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Diagnosis:
-    """Diagnose some images of a data set, even if none of them is annotated.
+    """Diagnose the given images of a data set, even if none of them is annotated.
 
     The parameters are those of :func:`diagnose`.
     """

@@ -1,4 +1,4 @@
-"""The result of a diagnosis, a sum over images."""
+"""Hold the result of a diagnosis, which is a sum over images."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ PUBLIC = (
 
 
 class Costs(dict[Any, "float | None"]):
-    """ΔmAP, as a fraction: by error in the full mean; by error and group in the mean of the group.
+    """ΔmAP as a fraction: by error for the full mean, by error and group for the group's mean.
 
     >>> diagnosis.delta_map["association"], diagnosis.delta_map["association", "rare"]
     ... # doctest: +SKIP
@@ -89,18 +89,18 @@ class Diagnosis(DiagnosisMethods):
     All numbers are fractions in [0, 1] or counts; ``print`` and figures show percent.
 
     Diagnoses of disjoint images under one protocol add up: ``a + b`` is exactly the diagnosis of
-    all their images. It stores rows and counts; rates, means and deltas are derived from them.
+    all their images. A diagnosis stores rows and counts, and derives rates, means and deltas.
 
     Parameters
     ----------
     vocabulary : Vocabulary
         The data set.
     protocol : Protocol
-        The choices behind all numbers except ``official``.
+        The evaluation protocol of all numbers except ``official``.
     label : str
         Name of the detector.
     names : (N,) str array
-        Images.
+        Names of the images.
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
     benchmark : Benchmark
@@ -108,7 +108,7 @@ class Diagnosis(DiagnosisMethods):
     ledger : Ledger
         The predictions that the protocol counts.
     ignored : int
-        Number of ignored predictions: on people whose actions are not annotated.
+        Number of predictions ignored because they are on people without annotated actions.
     known_objects : (N, objects) bool array
         The categories with which each image is labelled, for Known Object.
     known_object_source : str
@@ -127,9 +127,9 @@ class Diagnosis(DiagnosisMethods):
         Number of counted triplets, annotated and predicted, whose subject is not a person, by the
         subject's category.
     answers : Answers or None
-        Answers of a detector without scores that cannot be evaluated as given.
+        Counts of a scoreless detector's answers that cannot be evaluated as given.
     reading_notes : tuple of str
-        From the readers.
+        Notes from reading the files.
     scenes : tuple of (SceneSource, SceneSource)
         The diagnosed annotations and predictions, one pair for each part of a sum. They are saved
         with the diagnosis, and some figures need them. Empty if they were not kept.
@@ -183,7 +183,7 @@ class Diagnosis(DiagnosisMethods):
         Raises
         ------
         InputError
-            If the parts differ in protocol or share an image, or there are none.
+            If there are no parts, or if they differ in protocol or share an image.
         """
         parts = list(parts)
         if not parts:
@@ -234,11 +234,11 @@ class Diagnosis(DiagnosisMethods):
         )
 
     def without_scenes(self) -> Diagnosis:
-        """Free the scenes after counting what registered numbers need."""
+        """Drop the scenes, keeping the counts that registered numbers need."""
         return replace(self, scenes=(), counted=self.all_counts())
 
     def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
-        """Evaluate the functions of registered ratios, by path: see :meth:`counts_of`."""
+        """Return the counts of all registered ratios, by path: see :meth:`counts_of`."""
         return {
             measure.at(split): self.counts_of(measure, split)
             for measure in MEASURES.values()
@@ -286,7 +286,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
-        """AP and max recall of each HOI class after each oracle, also on found pairs."""
+        """AP and max recall of each HOI class after each oracle, including those on found pairs."""
         oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
@@ -295,7 +295,7 @@ class Diagnosis(DiagnosisMethods):
 
         scores: dict[str, list[tuple[range, ClassScores]]] = {each.name: [] for each in oracles}
         with threads() as pool:
-            # The oracles of one part share its rows, so only one part is in memory at a time.
+            # All oracles run on one part before the next, so that only one part is in memory.
             for classes, part in self.ledger.repairable_parts():
                 found = pool.map(repaired, [(oracle, part) for oracle in oracles])
                 for oracle, each in zip(oracles, found, strict=True):
@@ -311,8 +311,8 @@ class Diagnosis(DiagnosisMethods):
     def delta_map(self) -> Costs:
         """Gain in mAP from repairing each error, over all classes or a group of classes.
 
-        ``delta_map["association"]`` is the gain in the full mean, ``delta_map["association",
-        "rare"]`` in the mean of a group. The gain is a signed fraction, or None if it is
+        ``delta_map["association"]`` is the gain in the full mean, and ``delta_map["association",
+        "rare"]`` the gain in a group's mean. The gain is a signed fraction, or None if it is
         undefined; the screen shows percentage points.
         """
         return Costs(self.oracles)
@@ -331,11 +331,11 @@ class Diagnosis(DiagnosisMethods):
     def coverage(self) -> dict[str, Any]:
         """How far the prediction file covers the annotated images; empty if it has all of them.
 
-        ``annotated_images``, ``predicted_images`` and ``shared_images`` of the files;
-        ``triplets_elsewhere``: counted annotated triplets in images missing from the prediction
-        file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the shared images
-        alone, in the form of the attributes of the same names. It is also empty if nothing is
-        annotated in the missing images.
+        ``annotated_images``, ``predicted_images`` and ``shared_images``: numbers of images;
+        ``triplets_elsewhere``: number of counted annotated triplets in images missing from the
+        prediction file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the
+        shared images alone, in the form of the attributes of the same names. The dict is also empty
+        if nothing is annotated in the other images.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -358,19 +358,20 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def lost(self) -> dict[str, int]:
-        """Triplets that are missed on found pairs.
+        """Number of triplets that are missed on found pairs.
 
-        ``triplets``: their number. ``both_boxes``: for how many of them the image has a prediction
-        of the same class with both boxes wrong.
+        ``triplets``: all of them; ``both_boxes``: only those whose image has a prediction of
+        their class with both boxes wrong.
         """
         return lost_triplets(self.ledger)
 
     @cached_property
     def ranking(self) -> dict[str, Any]:
-        """Quality of the ranking by scores, see :mod:`diaghoi.evaluation.listing`.
+        """Quality of the ranking by score: see :mod:`diaghoi.evaluation.listing`.
 
         ``map_best_order``: mAP of each split if the true positives of each class were ranked before
-        all other predictions; ``outranked``: the share of wrong predictions below a right one.
+        all other predictions; ``outranked``: the share of wrong predictions ranked below a right
+        one.
         """
         return {
             "map_best_order": self._means(self.best_order_scores)[0],
@@ -407,7 +408,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def pair_counts(self) -> dict[str, PairCounts]:
-        """Counts of pairs of each split."""
+        """Pair counts of each split."""
         return {split: pairs.total() for split, pairs in self.image_pairs.items()}
 
     @cached_property
@@ -440,7 +441,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def action_rankings(self) -> dict[str, Evaluated]:
-        """Predictions on localised pairs, ranked verb by verb, by split of the HOI classes."""
+        """Predictions on localised pairs, ranked within each verb, by split of HOI classes."""
         return action_rankings(
             self.ledger, self.vocabulary, self.splits, ties=self.protocol.action_ties
         )
@@ -469,7 +470,7 @@ class Diagnosis(DiagnosisMethods):
     def actions(self) -> dict[str, Any]:
         """Action mAP and mean max recall, overall and for every other split.
 
-        None if the file has no action scores.
+        The values are None if the file has no action scores.
         """
         every_verb = np.ones(len(self.vocabulary.verbs), dtype=bool)
         actions: dict[str, Any] = {}
@@ -504,7 +505,7 @@ class Diagnosis(DiagnosisMethods):
         """Number of images and of counted triplets and pairs, annotated and predicted.
 
         ``classes_in_mean``: the number of classes in the mean, for each split;
-        ``classes_in_official``: the same for the official mAP, Default, if the data set has one;
+        ``classes_in_official``: the same for the official Default mAP, if the data set has one;
         ``leave_mean``: the number of classes that an oracle removes from the full mean, by oracle
         and split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
         """
@@ -582,8 +583,8 @@ class Diagnosis(DiagnosisMethods):
         Parameters
         ----------
         threshold : float, optional
-            Minimum score of the predictions that count; by default all predictions count, as they
-            do without scores.
+            Minimum score of the predictions that count. By default, and for detectors without
+            scores, all predictions count.
 
         Returns
         -------
@@ -591,8 +592,7 @@ class Diagnosis(DiagnosisMethods):
             ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
             ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
             each class that is annotated or predicted. If a detector without scores lists triplets
-            outside the classes of the data set, these triplets are wrong, too, and count in
-            ``full``.
+            outside the classes of the data set, these also count as wrong in ``full``.
         """
         counted = detections(self.ledger, threshold)
         outside = 0 if self.answers is None else self.answers.outside_classes

@@ -1,4 +1,4 @@
-"""Collect the evidence of all blocks of images in ranking order."""
+"""Join the evidence of all blocks of images, with its rows in ranking order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 
-# Number of rows that a thread ranks at a time, and number of rows in memory at once.
+# Number of rows that one thread ranks at a time, and number of rows in memory at once.
 _FEW, _MANY = 50_000, 500_000
 
 
@@ -52,7 +52,7 @@ class Evidence:
         Number of counted triplets, annotated and predicted, with a non-person subject, by its
         category.
     answers : Answers or None
-        Answers of a detector without scores that cannot be evaluated as given.
+        Counts of a scoreless detector's answers that cannot be evaluated as given.
     """
 
     benchmark: Benchmark
@@ -77,7 +77,7 @@ class Sorted:
     bounds : (C + 1,) int array
         The first row of each class.
     columns : dict of (R, ...) array or StoredArray
-        By name.
+        Values of the rows, by column name.
     """
 
     bounds: IntArray
@@ -91,7 +91,7 @@ class BlockEvidence:
     Parameters
     ----------
     objects : (N, objects) bool array
-        As in the evidence. These columns stay in memory, as do the image names.
+        As in :class:`Evidence`. These columns stay in memory, as do the image names.
     pairs : dict of (N,) array or StoredArray
         ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
         record.
@@ -128,7 +128,7 @@ class BlockEvidence:
     answers: Answers | None
 
     def kept(self, scratch: Scratch) -> BlockEvidence:
-        """Put the rows away."""
+        """Move the rows to the scratch storage."""
         rows, labelled = (
             replace(table, columns=scratch.keep(table.columns))
             for table in (self.rows, self.labelled)
@@ -157,7 +157,7 @@ def collected(
     blocks : sequence of BlockEvidence
         At least one block, whose rows are kept in the scratch.
     protocols : tuple of Protocol
-        Protocols of the benchmark, and others whose mAP is requested.
+        Protocols of the benchmark, and further protocols for which to compute mAP.
     pool : concurrent.futures.Executor
         Threads that share the classes.
     scratch : Scratch
@@ -242,8 +242,7 @@ def _rank(
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             (every, row), (those, label) = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
-            # Ranking all rows also ranks the rows of the protocol, so these rows are not sorted
-            # again.
+            # The ranking of all rows also ranks the counted rows, which need no second sort.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
             benchmark["class"][every] = ledger["class"][those] = hoi
@@ -279,7 +278,7 @@ def _shares(rows: _Rows) -> Iterator[tuple[range, list[range]]]:
         if stop - first <= _MANY:
             yield some, everything
             continue
-        # Only the last class can exceed the limit alone.
+        # Only the last class can exceed the limit by itself.
         yield some[:-1], everything
         place = rows.places(some[-1])
         yield some[-1:], batches(place - place[0], _MANY)
@@ -324,7 +323,7 @@ class _Rows:
         bounds = np.array([table.bounds[classes.start : classes.stop + 1] for table in tables])
         place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
         held = {
-            # A single block of memory is freed as a whole.
+            # Allocate a single block of memory, which is freed as a whole.
             name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
             for name, kind in self._tables[0].columns.items()
         }

@@ -1,4 +1,4 @@
-"""Read annotations and predictions for a diagnosis; reject saved results and meaningless inputs."""
+"""Read annotations and predictions to diagnose; reject saved results and meaningless inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KEY = "diaghoi_diagnosis"
 """Key of the layout version in a saved diagnosis."""
 VERSION = "diaghoi"
-"""The key of the version in results."""
+"""Key of the package version in results."""
 REPORT = frozenset({"oracles", "map", "errors"})
 """Keys of a report."""
 SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
@@ -44,14 +44,14 @@ annotations.
 
 
 class Inputs(NamedTuple):
-    """What is diagnosed.
+    """Inputs of a diagnosis.
 
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
         Annotations and predictions of one data set whose images have the same names.
     notes : list of str
-        Problems with the scenes, the gravest first.
+        Problems with the scenes, the most serious first.
     """
 
     annotations: SceneSource
@@ -73,8 +73,8 @@ def read_inputs(
     Parameters
     ----------
     annotations, predictions : path or Scenes
-        A path is read; two scenes are used unchanged. If nothing else shows the data set of the
-        predictions, it is that of the annotations.
+        Paths to read, or scenes; if both are scenes, they are used unchanged. If nothing else
+        shows the data set of the predictions, that of the annotations is assumed.
     pairs : path, optional
         The pair file of the detector.
     force : bool
@@ -126,7 +126,7 @@ def read_inputs(
 
 
 def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
-    """Open annotations of the chosen data set, or of the data set that the predictions show."""
+    """Open annotations of the chosen data set, or of the one that the predictions indicate."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
     with _refusing_results(path, "the annotations"):
         truth = open_annotations(path, **beside | {"dataset": words})
@@ -138,7 +138,7 @@ def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) ->
 def _predictions(
     annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions of the chosen data set, or of the data set that the files show."""
+    """Open predictions of the chosen data set, or of the one that the files indicate."""
     given = reading.get("dataset")
     words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):
@@ -146,7 +146,7 @@ def _predictions(
     elif words is not None and not words.known and annotations is not None:
         words = replace(words, annotations=Path(annotations))
     fitting = annotations is None and not force
-    shown = None  # this file shows the data set if the predictions do not
+    shown = None  # the file that indicates the data set if the predictions do not
     if isinstance(annotations, str | os.PathLike) and words is None:
         shown = None if Path(annotations).is_dir() else annotations
     reading = reading | {"dataset": words, "instances": None, "ids": None}
@@ -157,7 +157,7 @@ def _predictions(
             if shown is None:
                 raise
         else:
-            # An empty file names no data set.
+            # An empty file does not indicate its data set.
             if shown is None or len(found[0].names):
                 return found
         reading = reading | {"dataset": recognise(shown).dataset}
@@ -165,17 +165,17 @@ def _predictions(
 
 
 def check_readable(files: Iterable[Any]) -> None:
-    """Raise an error for unreadable files before any of them is read.
+    """Reject unreadable files before reading any file.
 
     Parameters
     ----------
     files : iterable of path or None
-        None is passed over.
+        Paths of the files; None is skipped.
 
     Raises
     ------
     InputError
-        If a file does not exist, may not be read, or is a pipe or a device.
+        If a file does not exist, cannot be read, or is a pipe or a device.
     """
     for path in (given for given in files if given is not None):
         try:
@@ -188,7 +188,7 @@ def check_readable(files: Iterable[Any]) -> None:
 
 @contextmanager
 def naming_own_data(predictions: Given, annotations: Given | None, known: object) -> Iterator[None]:
-    """Attribute an error of a block to the annotations if they fit no known data set.
+    """Attribute an error inside a ``with`` block to the annotations if they fit no data set.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _differing(given: Scenes, own: Scenes) -> list[str]:
 
 @contextmanager
 def _refusing_results(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Explain that a file is a saved result if the block cannot read it."""
+    """Explain that a file is a saved result if the ``with`` block cannot read it."""
     try:
         yield
     except InputError:
@@ -261,7 +261,7 @@ def is_semantic(result: Mapping[str, Any] | None) -> bool:
 
 
 def refuse_result(path: str | os.PathLike[str], what: str) -> None:
-    """Raise an error if a file that cannot be read is a saved result.
+    """Raise an error if an unreadable file is a saved result.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def refuse_result(path: str | os.PathLike[str], what: str) -> None:
     Raises
     ------
     InputError
-        If a command of diaghoi wrote the file with ``--json``, or it is a saved diagnosis.
+        If the file is a saved diagnosis, or a diaghoi command wrote it with ``--json``.
     """
     if not Path(path).is_file():
         return

@@ -1,4 +1,4 @@
-"""Inspect the content of a file and its problems."""
+"""Inspect the content of a file, and find its problems."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ from diaghoi.diagnosis.plausibility import (
 )
 from diaghoi.exceptions import InputError, number_of, some_of
 
-# Name of the pair count of a file that does not list pairs.
+# Name of the pair count if a file does not list pairs.
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
-# Names of the counts of answers without scores: see diaghoi.data.scenes.UNREAD.
+# Names of the counts in diaghoi.data.scenes.UNREAD, for answers without scores.
 _UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown names")
 # Number of images whose boxes are compared with annotated ones; more would cost memory without
 # adding information.
 IMAGES = 2000
-# Number of rows above which a file that is read on demand is sampled, in runs of neighbouring
-# images.
+# Files read on demand that have more rows than this are sampled, in runs of consecutive images.
 ROWS, RUN = 2_000_000, 100
 
 
@@ -56,11 +55,11 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     Parameters
     ----------
     scenes : Scenes
-        What to inspect.
+        The scenes to inspect.
     annotations : Scenes, optional
-        The annotations for the predictions, for further checks.
+        Annotations against which to check the predictions.
     whole : bool
-        Whether these are all images of the file, so that any other image is missing from the file.
+        Whether the scenes hold all images of the file, so that any others are missing from it.
     """
     warnings = [
         *_box_warnings(scenes),
@@ -74,7 +73,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
 
 
 def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
-    """Load the images to inspect; a large file is sampled over its whole length.
+    """Load the images to inspect: all of them, or a sample spread over a large file.
 
     Returns
     -------
@@ -253,7 +252,7 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
             warnings.append(f"{number_of(noun, int(images.sum()))} {what}: {named}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
-    # The sample is spread evenly over the file, because the first images may all be of one kind.
+    # Sample evenly over the file, because its first images may all be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
     both = annotations.take(some), scenes.take(some)
     doubts = [doubt.text for doubt in overlap_doubts(*both)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OneScreen:
-    """An object that Python, ``print`` and notebooks show as a text of one screen."""
+    """A one-screen text that Python, ``print`` and notebooks show unchanged."""
 
     def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
@@ -33,7 +33,7 @@ class OneScreen:
         Parameters
         ----------
         width : int, optional
-            Line width in characters; by default that of the terminal, or 80.
+            Line width in characters; by default the width of the terminal, or 80.
 
         Returns
         -------
@@ -64,7 +64,7 @@ class DiagnosisMethods(OneScreen):
         Parameters
         ----------
         path : path
-            The file, usually ``.npz``; it appears complete or not at all.
+            The file, usually ``.npz``; it is written completely or not at all.
 
         Raises
         ------
@@ -80,12 +80,12 @@ class DiagnosisMethods(OneScreen):
     def load(
         cls, path: str | os.PathLike[str], dataset: str | Vocabulary | None = None
     ) -> Diagnosis:
-        """Read a saved diagnosis, which takes seconds, because its predictions are diagnosed again.
+        """Read a saved diagnosis, and diagnose its predictions again, which takes seconds.
 
         Parameters
         ----------
         path : path
-            What :meth:`save` wrote.
+            A file that :meth:`save` wrote.
         dataset : str or Vocabulary, optional
             The ``.toml`` file that describes the data set, unless the package knows it.
 
@@ -109,7 +109,7 @@ class DiagnosisMethods(OneScreen):
         Raises
         ------
         InputError
-            If the diagnosis does not hold them.
+            If the diagnosis does not hold its scenes.
         """
         from diaghoi.diagnosis.saved import scenes_of
 
@@ -128,7 +128,7 @@ class DiagnosisMethods(OneScreen):
         Returns
         -------
         diaghoi.statistics.bootstrap.Bootstrap
-            With ``intervals`` by the path of each number, such as ``map.full``.
+            The result, with ``intervals`` by the path of each number, such as ``map.full``.
         """
         from diaghoi.statistics.bootstrap import bootstrap
 
@@ -162,7 +162,7 @@ class DiagnosisMethods(OneScreen):
         Returns
         -------
         diaghoi.statistics.operating_points.OperatingPoints
-            With the threshold of the best F1.
+            The curves, with the threshold of the best F1.
         """
         from diaghoi.statistics.operating_points import operating_points
 
@@ -177,14 +177,14 @@ class DiagnosisMethods(OneScreen):
         path: str | os.PathLike[str] | None = None,
         **settings: Any,
     ) -> Axes:
-        """Draw a figure: the function of that name in :mod:`diaghoi.plots`.
+        """Draw a figure with the function of that name in :mod:`diaghoi.plots`.
 
         Parameters
         ----------
         figure : str
-            ``delta_map``, ``waterfall`` and so on; an unknown name lists all.
+            ``delta_map``, ``waterfall`` and so on; the error for an unknown name lists all.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in; by default those of a new figure.
+            Axes to draw in; by default the axes of a new figure.
         column : {"single", "double"}, optional
             Draw the figure as ``diaghoi figures`` does, as wide as one column of a two-column
             paper, or both; accepts no further parameters.

@@ -1,4 +1,4 @@
-"""Write the notes on a diagnosis, which count and name whatever is missing."""
+"""Write the notes of a diagnosis, which count and name whatever is missing."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Only :func:`diaghoi.comparison.results.only_interactions` looks for them.
 NOT_A_PERSON = "is not a person"
 WITHOUT_SCORES = "the detector gives no scores"
 FEW_DECIDE = ": a few predictions decide these means"
-"""Parts of notes by which a report orders its first lines."""
+"""Parts of notes that determine the order of a report's first lines."""
 
 FEW = 100
-"""Number of annotated triplets below which a note says that a group's mean rests on few."""
+"""Number of annotated triplets below which a note warns that a group's mean rests on few."""
 
 
 def image_notes(
@@ -42,14 +42,14 @@ def image_notes(
     Parameters
     ----------
     names : (N,) str array
-        Images.
+        Names of the images.
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
     empty : (N,) bool array
         Mask of the predicted images with annotated but no predicted triplets, including images that
         only a pair file has.
     protocol : Protocol
-        Decides what happens to predictions on images that are not annotated.
+        Determines what happens to predictions on images that are not annotated.
     """
     notes = []
     unpredicted = names[annotated & ~predicted].tolist()
@@ -113,12 +113,12 @@ def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]
 
 
 def answer_notes(answers: Answers | None, images: int) -> list[str]:
-    """Describe how a detector without scores is evaluated, and which of its answers cannot be.
+    """Describe how a detector without scores is evaluated, and count its unusable answers.
 
     Parameters
     ----------
     answers : Answers or None
-        None for a detector with scores.
+        Counts of unusable answers; None for a detector with scores.
     images : int
         Number of images with an answer.
     """

@@ -10,28 +10,28 @@ from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.numbering import numberings
 
-# Minimum number of boxes close to annotated ones for a statement.
+# Minimum number of boxes close to annotated ones that a statement requires.
 ENOUGH = 20
-# Categories count as numbered differently if fewer than the first share of the close boxes agree.
+# Categories count as numbered differently if less than the first share of the close boxes agrees.
 # Another numbering is suggested if, of the boxes that it changes, at least the second share would
 # agree.
 AGREEING, EXPLAINED = 0.2, 0.5
 
 
 def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
-    """Warn if predicted categories often differ from those annotated at the same place.
+    """Find predicted boxes whose category differs from that of the annotated box close to them.
 
     Parameters
     ----------
     annotated, predicted : (R,) int array
         Categories of boxes that are close to each other, -1 if unknown; people do not count.
     predictions : Scenes
-        Reading of the prediction file.
+        The predictions, which tell how their file numbers categories.
 
     Returns
     -------
     list of str
-        At most one sentence, about a problem that makes the numbers meaningless.
+        At most one sentence, which describes a problem that makes the numbers meaningless.
     """
     vocabulary, numbering = predictions.vocabulary, predictions.numbering
     if not vocabulary.protocol.categories_count:

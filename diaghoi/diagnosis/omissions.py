@@ -10,7 +10,7 @@ from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import number_of, some_of
 
-# Minimum number of annotated triplets, predictions or images for a reported omission.
+# Minimum number of annotated triplets, predictions or images needed to report an omission.
 OFTEN, ENOUGH = 10, 20
 # Two files belong to different splits if they share less than this fraction of their images.
 SHARED = 0.1
@@ -22,7 +22,7 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        Predictions with all their images.
+        Annotations, and predictions with all their images.
     """
     if not (annotations.named and predictions.named):
         return []
@@ -39,14 +39,14 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
 
 
 def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
-    """Warn of images outside the benchmark's split.
+    """Warn about images outside the benchmark's split.
 
     Parameters
     ----------
     vocabulary : Vocabulary
         The data set.
     names : (N,) str array
-        Images.
+        Names of the images.
     """
     elsewhere = _elsewhere(vocabulary, names)
     if not elsewhere:
@@ -83,7 +83,7 @@ def _elsewhere(vocabulary: Vocabulary, names: StrArray) -> list[str]:
 
 
 def role_box_warnings(predictions: Scenes) -> list[str]:
-    """Warn of roles that never have an object box, and if all roles always have one.
+    """Warn about roles that never have an object box, and if every role always has one.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def verb_notes(vocabulary: Vocabulary, ledger: Ledger) -> list[str]:
     vocabulary : Vocabulary
         The data set.
     ledger : Ledger
-        Mask of the predictions whose class counts, and that of the annotations.
+        Masks of the predictions and of the annotations whose class counts.
     """
     predicted = np.diff(ledger.bounds)
     if not predicted.any():

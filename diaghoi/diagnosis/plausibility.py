@@ -18,8 +18,8 @@ from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
 
-# IoU from which the categories and corners of two boxes are compared, and the minimum number of
-# boxes.
+# Minimum IoU at which the categories and corners of two boxes are compared, and the minimum number
+# of such boxes.
 LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
 # Boxes are far off if, on either side, less than this share is close to a box of the other side.
@@ -27,7 +27,7 @@ ENOUGH = 20
 LEAST_CLOSE = 0.15
 # Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
 SUSPECT = 0.45
-# If coordinates are fractions of the image size, no box reaches beyond this value.
+# If no coordinate exceeds this, boxes look like fractions of the image size.
 RELATIVE = 2
 # Limits for the share of triplets with the highest score, and of pairs whose verbs all have one
 # score.
@@ -36,17 +36,17 @@ SATURATED, FLAT = 0.1, 0.9
 NO_PEOPLE = 0.5
 # Number of images in the sample of a file; fewer if they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# Length of the runs of images in the sample; runs are quicker to read.
+# Number of consecutive images in each run of the sample; runs are faster to read.
 NEIGHBOURS = 5
 
 
 class Doubt(NamedTuple):
-    """Something about predictions that looks wrong.
+    """A sign that predictions are wrong.
 
     Parameters
     ----------
     text : str
-        One sentence.
+        The problem, in one sentence.
     grave : bool
         Whether the problem makes all numbers meaningless.
     """
@@ -65,12 +65,12 @@ def check_plausible(
     annotations, predictions : Scenes or other source of scenes
         As for :func:`doubts`.
     force : bool
-        Refuse nothing.
+        Whether to accept the predictions nevertheless.
 
     Returns
     -------
     list of str
-        Other problems, the gravest first.
+        Other problems, the most serious first.
 
     Raises
     ------
@@ -93,13 +93,12 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        Scenes as they are read. Images that are only in the annotations or only in the predictions
-        are skipped.
+        Scenes as read from the files. Images that only one side has are skipped.
 
     Returns
     -------
     list of Doubt
-        Empty if the predictions look plausible.
+        The problems; empty if the predictions look plausible.
     """
     if not predictions.bounds["triplet"][-1]:
         # A detector without scores may list nothing; answers that could not be read are counted
@@ -126,7 +125,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     first = np.arange(0, len(mine), max(1, len(mine) * NEIGHBOURS // max(size, 1)))
     chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
     sample = predictions.take(mine[chosen])
-    # If all scores are equal, so are those of a sample.
+    # If all scores are equal, so are the scores of a sample.
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     roles = role_box_warnings(sample) and role_box_warnings(predictions.load())
     truth = annotations.take(theirs[chosen])
@@ -139,7 +138,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
 
 
 def one_based_warnings(scenes: Scenes) -> list[str]:
-    """Warn if boxes look one-based: many begin at 1, and none below."""
+    """Warn if boxes look one-based: many start at exactly 1, and none below 1."""
     corner = scenes.box_xyxy[:, :2]
     if len(corner) < ENOUGH or corner.min() != 1 or (corner == 1).sum() < ENOUGH / 4:
         return []
@@ -198,7 +197,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     Returns
     -------
     list of Doubt
-        At most one.
+        At most one problem.
     """
     annotations, predictions = without_crowds(annotations, predictions)
     predicted, annotated, value = _close_boxes(annotations, predictions)
@@ -269,7 +268,7 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
 def _objects_as_people(
     annotations: Scenes, predictions: Scenes, annotated: IntArray, predicted: IntArray
 ) -> list[Doubt]:
-    """Check whether most predicted people lie on annotated objects, if there are no categories.
+    """Check whether most predicted people lie on annotated objects, for data without categories.
 
     ``annotated`` and ``predicted`` are boxes that are close to one another.
     """
@@ -290,7 +289,7 @@ def _objects_as_people(
 
 
 def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray, FloatArray]:
-    """Find predicted and annotated boxes that overlap well, whatever their categories; with IoU."""
+    """Find predicted and annotated boxes that overlap well in any category, with their IoU."""
     annotations, predictions = (
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)

@@ -1,7 +1,7 @@
-"""Evaluate a run as each code base of the field does, to show why their numbers differ.
+"""Evaluate one run as each code base of the field does, to show why the numbers differ.
 
-Each code base has its own evaluator. An evaluator is expressed as a protocol: a set of choices, few
-of which differ from the official evaluator's.
+Each code base has its own evaluator. Expressed as a protocol, an evaluator is a set of choices, few
+of which differ from those of the official evaluator.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def figures(diagnosis: Diagnosis) -> dict[str, Split]:
     Returns
     -------
     dict
-        For each family ``full``, ``rare``, ``non_rare`` and the groups of the diagnosis: fractions,
-        None without classes.
+        For each family, ``full``, ``rare``, ``non_rare`` and the groups of the diagnosis: mAP as
+        fractions, or None for groups without classes.
     """
     vocabulary, benchmark = diagnosis.vocabulary, diagnosis.benchmark
     found = {}

@@ -1,4 +1,4 @@
-"""Store a diagnosis in a file as scenes and settings; loading diagnoses them again.
+"""Store a diagnosis in a file as scenes and settings; loading repeats the diagnosis.
 
 The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
 ``annotations.*`` and ``predictions.*`` the columns of both sides as in :mod:`diaghoi.formats.own`,
@@ -78,7 +78,7 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
     Raises
     ------
     InputError
-        If :func:`save` did not write the file, the file is damaged, or its data set is unknown.
+        If the file was not written by :func:`save`, is damaged, or has an unknown data set.
     """
     content = load_content(path)
     if content.container != "npz" or KEY not in content.value:
@@ -126,7 +126,7 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     Raises
     ------
     InputError
-        If the diagnosis does not hold them.
+        If the diagnosis does not hold its scenes.
     """
     if not diagnosis.scenes:
         raise InputError(
@@ -144,7 +144,7 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
 
 
 def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes]:
-    """If some of the scenes have a column, add a column of zeros to those that lack it."""
+    """Add a column of zeros to scenes that lack the column, if any other scenes have it."""
     if all(getattr(part, column) is None for part in parts):
         return parts
     table = column.split("_")[0]
@@ -158,7 +158,7 @@ def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes
 
 
 def as_one(diagnosis: Diagnosis) -> Diagnosis:
-    """Turn a sum into one diagnosis of all its scenes, so that rows correspond."""
+    """Turn a sum into a single diagnosis of all its scenes, so that the rows correspond."""
     if len(diagnosis.scenes) == 1:
         return diagnosis
     return diagnose_images(*scenes_of(diagnosis), diagnosis.protocol, label=diagnosis.label)

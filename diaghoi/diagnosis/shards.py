@@ -41,7 +41,7 @@ class Truth:
     annotations : str
         The file.
     instances, ids : str or None
-        The files that belong to V-COCO's annotations.
+        The additional files of V-COCO's annotations.
     dataset, protocol : str or None
         Names, or the path of a data set description; None for whatever the file determines.
     run : str
@@ -62,7 +62,7 @@ class Truth:
         return protocol_named(self.protocol or usual, usual=usual)
 
 
-# A worker that gets several tasks reads the file once.
+# A worker with several tasks reads the file only once.
 @lru_cache(maxsize=1)
 def read_truth(truth: Truth) -> Scenes:
     """Read the annotations.
@@ -70,7 +70,7 @@ def read_truth(truth: Truth) -> Scenes:
     Raises
     ------
     InputError
-        If they cannot be used, are empty, or the protocol is not for them.
+        If the annotations cannot be used or are empty, or the protocol is for other data sets.
     """
     words = None if truth.dataset is None else vocabulary(truth.dataset)
     scenes = read_annotations(
@@ -96,7 +96,7 @@ def open_alike(
         beside = None if pairs is None else files.enter_context(fetched(pairs))
         predictions = open_predictions(local, pairs=beside, **how)
         if is_remote(file):
-            # The local copy of the file is gone after this.
+            # The local copy of the file is deleted after this.
             predictions = replace(predictions.load(), source=file)
     return alike(truth, predictions)
 
@@ -108,17 +108,17 @@ class ShardSettings:
     Parameters
     ----------
     truth : Truth
-        Annotations with which the shards are compared.
+        Annotations against which the shards are evaluated.
     reading : Reading
         How to read the predictions.
     protocol : Protocol
-        The choices.
+        The evaluation protocol.
     also : tuple of Protocol
-        Further protocols whose mAP is computed.
+        Further protocols for which to compute mAP.
     label : str
         Name of the detector.
     force : bool
-        Diagnose implausible predictions, too.
+        Whether to diagnose implausible predictions, too.
     shared_only : bool
         Whether to diagnose only those annotated images that one of the files has.
     """
@@ -140,9 +140,9 @@ class Shards(NamedTuple):
     diagnosis : Diagnosis
         Diagnosis of the images, without boxes.
     warnings : list of str
-        Problems, each with its file.
+        Problems, each with the name of its file.
     empty : Scenes
-        Predictions without images, which carry the settings.
+        Predictions without images, which preserve the settings of the file.
     """
 
     diagnosis: Diagnosis
@@ -156,7 +156,7 @@ def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
     Raises
     ------
     InputError
-        If it cannot be used, is implausible, or has no annotated image or no names.
+        If the file cannot be used, is implausible, or has no image names or no annotated image.
     """
     truth = read_truth(settings.truth)
     predictions = open_alike(truth, file, reading=settings.reading)
@@ -209,20 +209,20 @@ def diagnose_shards(
     Parameters
     ----------
     settings : ShardSettings
-        How.
+        Settings that all shards share.
     files : sequence of str
         At least one path or address, with different images.
     engine : Engine
-        Engine that runs the workers. If a worker is lost, only its current file is lost and goes to
-        another worker.
+        Engine that runs the workers. If a worker is lost, another worker processes its current
+        file again.
     progress : callable, optional
         Called with 1 after each file.
 
     Raises
     ------
     InputError
-        If a file cannot be used, two have an image in common, or a worker is lost again and
-        again.
+        If a file cannot be used, two files have an image in common, or a worker is lost again
+        and again.
     """
     truth = read_truth(settings.truth)
     check_choices(truth, settings.protocol)
@@ -244,7 +244,7 @@ def diagnose_shards(
         part = _diagnosis(settings, left, empty.with_names(left.names))
         parts.append(replace(part, predicted=np.zeros(len(left), dtype=bool)))
     total = Diagnosis.sum(parts)
-    # The order is that of a single file: annotated images in order, then the others by name.
+    # Order images as for a single file: annotated images in order, then the others by name.
     further = np.sort(total.names[~total.annotated])
     annotated = truth.names[np.isin(truth.names, total.names)]
     total = arranged(total, np.concatenate([annotated, further]))

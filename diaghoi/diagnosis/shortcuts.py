@@ -4,13 +4,13 @@ The detector keeps its pairs: its boxes, their categories and its confidence in 
 whatever the picture shows, the prior predicts every verb that the category allows, scored by its
 frequency with that category, P(verb | object), or by its overall frequency, P(verb). Each image
 keeps as many triplets as the detector lists. The *lift* is the mAP of the detector minus that of
-the prior: what the detector sees beyond the object.
+the prior: what the detector gains from the picture beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
-Otherwise it is counted from the test set without the image itself. That prior underestimates a
+Otherwise it is counted from the test set without the image itself. Such a prior underestimates a
 class exactly where it is annotated, which is worse than no information. Its mAP is therefore too
 low, especially in rare classes, and the lift is too high. On simulated images the object prior
-reaches half the mAP that it reaches with a training set. The prior of all annotations, including
+reaches half of the mAP that it reaches with a training set. The prior of all annotations, including
 those of the image, is also reported, as ``map_all_images``, and errs in the other direction. Images
 in both files are also omitted from their own prior.
 
@@ -25,7 +25,7 @@ in both files are also omitted from their own prior.
   frequency. Unlike the other two scores, this one also contains the detector's certainty that
   something happens, so the lift is lower.
 
-A detector that equals the prior has a lift of 0 with any of the three scores.
+A detector that equals the prior has lift 0 under each of the three definitions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError, number_of
 
 PAIRS = 100_000
-"""Number of pairs whose verbs are ranked at once."""
+"""Number of pairs whose verbs are ranked at a time."""
 NEVER = 1e-9
 """Probability of verbs that are not annotated: they come last, ranked by the confidence in the
 pair.
@@ -82,10 +82,10 @@ class PriorScores:
     mean_ap, lift : dict
         mAP of the prior for each split, and mAP of the detector minus it.
     classes : ClassScores
-        Of the prior.
+        AP of the prior for each class.
     all_images : dict or None
-        mAP of the prior that also knows the annotations of the image itself; None if no image is
-        left out of its prior.
+        mAP of the prior that also knows the annotations of the image itself; None if the prior
+        leaves no annotations out.
     """
 
     mean_ap: Split
@@ -105,7 +105,8 @@ class Shortcuts:
     confidence : str
         Definition of the confidence in a pair: :data:`RATIO`, :data:`DETECTION` or :data:`BEST`.
     objects : str
-        Source of the object categories: "predictions" or, if these name none, "annotated boxes".
+        Source of the object categories: "predictions", or "annotated boxes" if predictions have
+        none.
     shared : int
         Number of diagnosed images among the prior's annotations; each is omitted from its own
         prior.
@@ -114,9 +115,9 @@ class Shortcuts:
     object, verb : PriorScores
         The prior of each verb with the object's category, and with any object.
     names : tuple of str
-        The HOI classes that count, and
+        The HOI classes that count.
     average_precision : dict of (K,) float64 array
-        their AP: ``detector``, ``object`` and ``verb``; NaN if the mean omits a class.
+        AP of these classes: ``detector``, ``object`` and ``verb``; NaN if the mean omits a class.
     """
 
     annotations: str
@@ -193,7 +194,7 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
     Parameters
     ----------
     diagnosis : Diagnosis
-        The detector, with its scenes.
+        Diagnosis of the detector, with its scenes.
     annotations : Scenes, optional
         Annotations from which the priors are counted, usually the training set. The default is the
         annotations of the diagnosis, without those of the image itself.
@@ -267,8 +268,8 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
 class _Pairs(NamedTuple):
     """The pairs of a detector that have counted triplets: rows of the pair table.
 
-    ``triplets`` is the number of these in each image, ``category`` the object category for the
-    prior.
+    ``triplets`` is the number of counted triplets in each image, and ``category`` is the object
+    category that the prior uses.
     """
 
     rows: IntArray
@@ -311,7 +312,7 @@ def _confidence(
 ) -> tuple[str, FloatArray]:
     """Return the confidence of the detector in each pair: see the module docstring.
 
-    ``best`` is the triplet of each pair with the highest score, ``kept`` all triplets.
+    ``best`` is the highest-scoring triplet of each pair, and ``kept`` holds all counted triplets.
     """
     score, action = predictions.scores, predictions.triplet_action_score
     low = score[kept].min(initial=0)
@@ -326,12 +327,12 @@ def _confidence(
         product = detected[human] * np.where(object_box < 0, 1.0, detected[object_box])
         if not (np.isnan(product) | (product < 0)).any() and (product != product[:1]).any():
             return DETECTION, product
-    # Scores below 0 are logarithms of something, or at least rank like them.
+    # Scores below 0 are probably logarithms, or at least rank like logarithms.
     return BEST, np.exp(score[best] - score[best].max(initial=0)) if low < 0 else score[best]
 
 
 def _annotated_categories(truth: Scenes, predictions: Scenes, protocol: Protocol) -> IntArray:
-    """Return the category of the annotated box that each predicted box overlaps most; -1: none."""
+    """Return the category of the annotated box that each predicted box overlaps most, or -1."""
     boxes = box_overlap(truth, predictions, protocol)
     mine, theirs = boxes.reaching
     order = np.lexsort((-boxes.value[boxes.reached], mine))
@@ -344,7 +345,7 @@ def _annotated_categories(truth: Scenes, predictions: Scenes, protocol: Protocol
 def _predicted(
     prior: VerbPrior, pairs: _Pairs, predictions: Scenes, counted: BoolArray, without: IntArray
 ) -> Scenes:
-    """Predict for each pair the verbs that its category allows; keep the best in each image.
+    """Predict the verbs that the category of each pair allows; keep the best in each image.
 
     ``without`` is the annotated image that the prior omits for each image.
     """

@@ -53,7 +53,7 @@ def class_table(
     splits : mapping of (C,) bool arrays
         The reported groups of classes, including ``full``.
     scores : ClassScores
-        Of each class.
+        Scores of each class before any repair.
     best_order : ClassScores
         AP of each class if its true positives were ranked first.
     repaired : mapping of ClassScores
@@ -105,7 +105,7 @@ def image_table(names: StrArray, ledger: Ledger) -> Columns:
     Parameters
     ----------
     names : (N,) str array
-        Images.
+        Names of the images.
     ledger : Ledger
         The predictions that count.
 
@@ -144,15 +144,15 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
     table : dict of arrays
         A table from :func:`class_table` or :func:`image_table`.
     column : str
-        Any column, text or numeric.
+        Name of any column, text or numeric.
     descending : bool
-        Highest first. Rows without a value come last in either direction, and ties keep their
-        order.
+        Whether to put the highest value first. Rows without a value come last in either
+        direction, and ties keep their order.
 
     Raises
     ------
     InputError
-        If the table does not have a column.
+        If the table does not have the column.
     """
     if column not in table:
         raise InputError(
@@ -189,7 +189,7 @@ def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> 
 def _error_counts(
     ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
 ) -> Columns:
-    # Classes need 64 bits here, although ledgers keep them in 16.
+    # Ledgers store classes in 16 bits; this needs 64.
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))
     missed = np.bincount(annotation_group[ledger.missed], minlength=groups)

@@ -1,4 +1,4 @@
-"""Compute bounds on the mAP of detectors without scores, such as language models."""
+"""Bound the mAP of detectors without scores, such as language models."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from diaghoi.evaluation.means import Split, split_means
 def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
     """Let all predictions of a class share one rank if they have no scores.
 
-    Choices that depend on ranks are replaced: all predictions count, and each claims the annotation
-    that it overlaps most.
+    Choices that depend on the rank are replaced: all predictions count, and each prediction claims
+    the annotation that it overlaps most.
     """
     if predictions.ranked:
         return protocol

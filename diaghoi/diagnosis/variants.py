@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 Variant = Callable[[Scenes], Scenes]
 
-# Number of pair comparisons at once.
+# Number of pair comparisons at a time.
 BLOCK = 50_000
 
 
 def pair_nms(predictions: Scenes, iou: float) -> Scenes:
-    """Suppress pairs that repeat a better one.
+    """Suppress pairs that repeat a better pair.
 
     This is CDN's pair-wise suppression, which GEN-VLKT and others adopted (their default is 0.7).
     In each image, the best pair with an object of a category is kept, and pairs whose ``IoU_human *
@@ -56,7 +56,7 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     Returns
     -------
     Scenes
-        With fewer pairs and their triplets, the same images and boxes, and a note.
+        Scenes with fewer pairs and triplets, the same images and boxes, and a note.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class ClosePairs:
     pairs : int
         Number of predicted pairs.
     better, worse : (K,) int array
-        The higher-scored and the lower-scored pair of each of K couples of close pairs.
+        The higher-scored and the lower-scored pair in each of K couples of close pairs.
     overlap : (K,) float64 array
         Overlap of the two pairs of each couple.
     """
@@ -115,7 +115,7 @@ class ClosePairs:
 def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     """Drop the pairs whose boxes have detection scores below a threshold.
 
-    A pair is dropped if the score of its human or object box lies below the threshold. Pair scores
+    A pair is dropped if the score of its human or its object is below the threshold. Pair scores
     are used if the file has no detection scores of boxes. Boxes and pairs of unknown score are
     kept.
 
@@ -129,7 +129,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     Returns
     -------
     Scenes
-        With fewer pairs and their triplets, the same images and boxes, and a note. A variant never
+        Scenes with fewer pairs and triplets, the same images and boxes, and a note. A variant never
         has more pairs than the file: a threshold below that of the detector changes nothing.
 
     Raises
@@ -201,7 +201,7 @@ def variant_title(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
 
 
 def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
-    """Compare a variant of a run with the original: the columns of tables 5 and 6 of the paper.
+    """Compare a variant of a run with the original, as tables 5 and 6 of the paper do.
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
     -------
     dict
         ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`;
-        ``difference``: both as variant - original, signed, None if either is None; ``notes``: the
-        changes to the predictions.
+        ``difference``: variant - original for both, or None if a number is undefined; ``notes``:
+        the changes to the predictions.
     """
     figures = {"pairs": variant.pairs, "map": variant.mean_ap}
     return {
@@ -236,13 +236,13 @@ def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
 
 
 def check_overlap(where: str, iou: float) -> None:
-    """Refuse an invalid threshold for :func:`pair_nms`; the message begins with ``where``."""
+    """Reject an invalid threshold for :func:`pair_nms`; the message begins with ``where``."""
     if not 0 < iou < 1:
         raise InputError(f"{where}: the IoU must lie between 0 and 1, not {iou:g}")
 
 
 def check_threshold(where: str, score: float) -> None:
-    """Raise an error for a score that :func:`detection_threshold` cannot use."""
+    """Reject an invalid score for :func:`detection_threshold`."""
     if not isfinite(score):
         raise InputError(f"{where}: {score} is not a score")
 
@@ -297,7 +297,7 @@ def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
 def _near(
     predictions: Scenes, group: IntArray, order: IntArray, enough: float
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Yield, in blocks, two rows of a group whose people overlap by more than ``enough``.
+    """Yield, in blocks, couples of rows of a group whose people overlap by more than ``enough``.
 
     Yields
     ------
@@ -306,7 +306,7 @@ def _near(
     """
     margin = protocol(predictions.vocabulary.protocol).margin
     boxes, human = predictions.box_xyxy, predictions.pair_human[order]
-    # Detectors that pair all boxes list a person many times, but two people are compared only once.
+    # Detectors that pair all boxes list a person many times, so compare any two people only once.
     by_person = np.lexsort((human, group))
     new = first_of_run(group[by_person]) | first_of_run(human[by_person])
     start = np.flatnonzero(new)
@@ -320,7 +320,7 @@ def _near(
         owner, mine = expand(start[one], count[one])
         again, theirs = expand(start[other[owner]], count[other[owner]])
         mine, theirs = by_person[mine[again]], by_person[theirs]
-        # A person combined with itself gives any two rows twice, and each row with itself.
+        # A person combined with itself yields every couple of rows twice, and each row with itself.
         once = (one != other)[owner[again]] | (mine < theirs)
         mine, theirs = mine[once], theirs[once]
         overlap = iou[owner[again[once]]]
@@ -360,7 +360,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     rows : int
         Number of rows.
     better, worse : (K,) int array
-        Pairs of rows; the first row, if it is kept, suppresses the second.
+        Couples of rows; the first, if kept, suppresses the second.
     """
     suppressed = np.zeros(rows, dtype=bool)
     while len(better):

@@ -10,14 +10,15 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
 from diaghoi.exceptions import some_of
 
-# Minimum number of found pairs for a statement.
+# Minimum number of found pairs that a statement requires.
 ENOUGH = 20
 # Verbs count as numbered differently if the best verb is annotated for fewer than the first share
 # of the found pairs, or if a shift by one multiplies that share by the second number and raises it
 # above the third, or above the last if verbs look listed in another order.
 SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.3, 0.5
-# A verb counts as misnamed if this share of its pairs, at least this many, has the name of another
-# verb. Verbs are in another order if several of them are misnamed, each with a different name.
+# A verb counts as misnamed if at least this share of its pairs, and at least this many, has the
+# name of one other verb. Verbs are in another order if several are misnamed, each with a different
+# name.
 CALLED, PAIRS, VERBS = 0.8, 5, 3
 
 
@@ -100,10 +101,10 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
 def _surest(
     predicted: IntArray, annotated: IntArray, score: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Keep the most confident of the predicted pairs that find each annotated pair.
+    """Keep only the most confident predicted pair for each annotated pair that is found.
 
-    The predictions of an annotated pair often share one wrong verb: together they are evidence from
-    one pair.
+    The predictions that find an annotated pair often share one wrong verb, so together they are
+    evidence from a single pair.
     """
     order = np.lexsort((-score[predicted], annotated))
     kept = order[first_of_run(annotated[order])]
@@ -137,8 +138,8 @@ def _other_names(
     enough = pairs >= PAIRS
     another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
     called = np.flatnonzero(enough & another)
-    # Each verb must have a different name: a detector that always predicts the same verb has
-    # another problem.
+    # Each verb needs a different name: a detector that always predicts the same verb has another
+    # problem.
     alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
     return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())
 

@@ -1,4 +1,4 @@
-"""Count how often each verb is annotated, with objects of each category or of any category."""
+"""Count how often each verb is annotated, per object category or over all categories."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
     counted : (C,) bool array
         HOI classes that count. Pairs without any of these triplets are not counted either.
     by_object : bool
-        Count the pairs of each object category separately; otherwise count all pairs together.
+        Whether to count the pairs of each object category separately, instead of all together.
     """
     words = annotations.vocabulary
     rows, verbs = len(words.objects) + 1, len(words.verbs)

@@ -1,4 +1,4 @@
-"""Run tasks on a Dask cluster: in local processes, or with workers anywhere.
+"""Run tasks on a Dask cluster: in local processes, or on workers anywhere.
 
 On a SLURM cluster, `dask-jobqueue <https://jobqueue.dask.org>`_ starts the workers as jobs, and the
 sweep uses its scheduler::
@@ -26,10 +26,10 @@ from diaghoi.exceptions import InputError
 
 PATIENCE = 30  # seconds to wait for a scheduler to answer
 SETTINGS = {
-    # Number of lost workers that Dask tolerates for a task.
+    # Number of lost workers per task that Dask tolerates.
     "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
-    # A local cluster gives up workers that do not start in time, and without workers all tasks
-    # would wait forever. On a busy machine, a worker takes half a minute to start.
+    # A local cluster gives up on workers that do not start in time, and without workers all tasks
+    # would wait forever. On a busy machine, a worker can take half a minute to start.
     "distributed.deploy.lost-worker-timeout": "1h",
     # Dask polls its processes many times a second, which takes an eighth of a processor. With these
     # intervals, polling costs a quarter.

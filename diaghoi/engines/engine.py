@@ -1,7 +1,7 @@
 """Run the tasks of a sweep in local processes or on a cluster.
 
-Both engines run the same tasks, which are functions of plain values, so outcomes agree to the last
-digit.
+Both engines run the same tasks, which are functions of plain values. Their outcomes agree to the
+last digit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from diaghoi.data.memory import keep_freed_memory, share
 from diaghoi.exceptions import NO_MEMORY, InputError, out_of_memory
 
-# Number of workers that a task may lose before it is given up.
+# A task is given up when it has lost this many workers.
 MOST_LOSSES = 3
 # Workers are not forked, because threads of this process may hold locks.
 CONTEXT = multiprocessing.get_context("spawn")
@@ -36,7 +36,7 @@ class Task(NamedTuple):
     Parameters
     ----------
     key : str
-        Tells tasks apart.
+        Unique name of the task.
     function : callable
         A module-level function, so that other processes can import it.
     arguments : tuple
@@ -74,7 +74,7 @@ class Engine(AbstractContextManager["Engine"], Protocol):
 
 
 def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: Any) -> Any:
-    """Call a function; an error that a user can fix becomes a :class:`Failure`."""
+    """Call a function; turn an error that the user can fix into a :class:`Failure`."""
     for outcome in needed:
         if isinstance(outcome, Failure):
             return outcome
@@ -92,7 +92,7 @@ def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: A
 
 
 class LocalEngine:
-    """Processes of this machine.
+    """Run tasks in processes on this machine.
 
     Each process has its own executor, so a lost process costs only its current task, which then
     goes to a new one.
@@ -113,8 +113,8 @@ class LocalEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        # At exit, the interpreter would wait for workers, too, but it may close their queues first,
-        # and would then wait forever. After an interrupt nothing waits.
+        # The interpreter would also wait for workers at exit, but may close their queues first, and
+        # then wait forever. After an interrupt, do not wait.
         wait_for = kind is None or issubclass(kind, Exception)
         for executor in [*self._idle, *(executor for _, executor in self._working.values())]:
             executor.shutdown(wait=wait_for, cancel_futures=True)
@@ -137,8 +137,8 @@ class LocalEngine:
                     yield task.key, outcome
                     continue
                 kept[task.key] = outcome
-                # Tasks that were started come first: finishing them frees the outcomes that they
-                # need.
+                # Tasks whose needs are now met come first: finishing them frees the outcomes that
+                # they need.
                 ready.extendleft(later for later in waiting if kept.keys() >= set(later.needs))
                 waiting = [later for later in waiting if not kept.keys() >= set(later.needs)]
 
@@ -171,7 +171,7 @@ class LocalEngine:
             yield task, outcome
 
     def _start(self, *call: Any) -> tuple[Future[Any], ProcessPoolExecutor]:
-        """Give a guarded call to a living idle worker, or to a new one."""
+        """Give a guarded call to an idle worker that is still alive, or to a new one."""
         while self._idle:
             executor = self._idle.pop()
             try:

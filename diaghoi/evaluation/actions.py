@@ -1,4 +1,4 @@
-"""Classification of the actions of found pairs (Diag-HOI paper, section 3.3)."""
+"""Rank predictions by the actions of the pairs that they found (Diag-HOI paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def action_rankings(
 
     A localised pair has the label true_positive, action or duplicate. Only the action score
     determines the rank; detection scores play no part. The positives of a verb are its annotated
-    triplets, except those in images with predictions whose pair no predicted triplet localises. A
-    split counts the predictions and annotated triplets of its HOI classes (table 4: rare and
-    non-rare).
+    triplets, except those whose image has predictions but whose pair no predicted triplet
+    localises. A split counts the predictions and annotated triplets of its HOI classes (table 4:
+    rare and non-rare).
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def action_rankings(
     splits : mapping
         (C,) mask of the HOI classes of each split.
     verbs : range, optional
-        Verbs to rank; by default all.
+        Verbs to rank; all by default.
     ties : {"input", "triplet score"}
-        Order of equal action scores in an image; see :class:`diaghoi.Protocol`.
+        How equal action scores in an image are ordered; see :class:`diaghoi.Protocol`.
 
     Returns
     -------

@@ -37,10 +37,10 @@ class Evaluated(NamedTuple):
         return self[:3]
 
     def ranked_by(self, protocol: Protocol) -> Evaluated:
-        """Rank the predictions of each class as a protocol prescribes.
+        """Rank the predictions of each class as the protocol prescribes.
 
-        If all predictions share one rank, false positives come first: the precision at the last
-        true positive is then the precision of the whole class, and so is its envelope.
+        If all predictions share one rank, false positives come first. The precision at the last
+        true positive is then the precision of the whole class, and the envelope has this value too.
         """
         if protocol.ranking == "by score":
             return self
@@ -194,13 +194,13 @@ def envelopes(
 ) -> Envelopes:
     """Compute the envelopes of all classes, with the parameters of :func:`average_precision`."""
     classes = len(positives)
-    # If the class numbers had another type, searchsorted would convert the whole column.
+    # searchsorted would convert the whole column if the class numbers had a different type.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
     if top is not None:
-        # SWIG-HOI's evaluator reads the best 19,999 rows of a class and ignores further rows
-        # entirely.
+        # SWIG-HOI's evaluator reads only the best 19,999 rows of a class and ignores the
+        # rest.
         true = true[true - bounds[row_class[true]] < top]
         ranked = np.minimum(ranked, top)
     of_class = row_class[true]

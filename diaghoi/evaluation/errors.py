@@ -42,8 +42,8 @@ class Fits(NamedTuple):
     wrong : (W,) int array
         The wrong predictions, in ranking order.
     proposer, position : (F,) int array
-        Indices into both, ordered by proposer and then by rank. Each of these predictions ranks
-        above the triplet's true positive, if any.
+        Indices into ``proposers`` and ``wrong``, ordered by proposer and then by rank. Each of
+        these predictions ranks above the triplet's true positive, if any.
     """
 
     proposers: IntArray
@@ -52,9 +52,9 @@ class Fits(NamedTuple):
     position: IntArray
 
     def chosen(self, fit: BoolArray) -> IntArray:
-        """Return the index into ``wrong`` chosen by each triplet among some fits; -1 for no choice.
+        """Return the index into ``wrong`` that each triplet chooses among the given fits, or -1.
 
-        The triplets choose in turn; each takes the best-ranked prediction that is still free.
+        The triplets take turns; each chooses the best-ranked prediction that is still free.
         """
         count = np.bincount(self.proposer[fit], minlength=len(self.proposers))
         return choose_in_turn(count, self.position[fit], choices=len(self.wrong))
@@ -114,7 +114,8 @@ def fits_of(
     proposer, position = gathered(fitting(), CROWDED)
     above = np.searchsorted(rank[wrong], limit[proposers])
     use = position < above[proposer]
-    # One fitting box is enough; both may fit. Sorted, by proposer and then by rank.
+    # One fitting box is enough; if both fit, np.unique keeps one entry. It also sorts the fits by
+    # proposer and then by rank.
     fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
     return Fits(proposers, wrong, *np.divmod(fits, max(len(wrong), 1)))
 
@@ -122,11 +123,11 @@ def fits_of(
 def attempt(
     fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Match wrong predictions with the annotated triplets that they attempt, and return both.
+    """Match wrong predictions to the annotated triplets that they attempt; return two columns.
 
     Annotated triplets that nothing found choose first, in stored order: first among the predictions
-    of their class, then the remaining ones among the other predictions. A found triplet can take a
-    prediction that remains.
+    of their class, then the remaining ones among the other predictions. Found triplets can take the
+    predictions that remain.
 
     Parameters
     ----------
@@ -150,14 +151,14 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
     Parameters
     ----------
     predictions : Scenes
-        With T triplets.
+        Scenes with T triplets.
     order : (T,) int array
         The triplets in ranking order.
 
     Returns
     -------
     (T,) int array
-        For the k-th best triplet of a verb and image, the pair of the k-th stored triplet.
+        For the k-th best triplet of its verb and image, the pair of the k-th stored triplet.
     """
     image, verb = predictions.triplet_image, predictions.triplet_verb
     best_first = order[np.lexsort((verb[order], image[order]))]
@@ -169,9 +170,9 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
     """Assign to each proposer in turn the first of its preferences that is still free.
 
-    All propose at once, and the earliest proposer of a choice keeps it; refused proposers go on to
-    their next preference (deferred acceptance: Gale and Shapley, 1962). Every choice prefers
-    earlier proposers, so a few rounds of array code give the same result as choosing one by one.
+    All proposers propose at once, and each choice goes to the earliest; refused proposers go on
+    to their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice
+    prefers earlier proposers, a few rounds of array code give the same result as choosing one by one.
 
     Parameters
     ----------
@@ -267,7 +268,7 @@ def explain(
         triplets take no part in the assignment, and their labels are meaningless.
     protocol : Protocol
         Determines how many of the best predictions per image may be assigned, whether duplicates
-        may, and whose boxes decide what fits.
+        may be assigned, and whose boxes decide the fit.
     """
     candidates = match.candidates
     human_ok, object_ok = candidates.human_ok, candidates.object_ok
@@ -316,7 +317,7 @@ def _attempts(
     label: IntArray,
     fits: Fits,
 ) -> tuple[IntArray, IntArray]:
-    """Find the wrong predictions that attempt an annotated triplet, and those triplets.
+    """Find the wrong predictions that attempt an annotated triplet, and these triplets.
 
     The definition is that of :mod:`diaghoi.oracles.localised`.
     """
@@ -345,8 +346,8 @@ def _attempts(
 
     thing, other = predictions.pair_object[mine], annotations.pair_object[theirs]
     if match.protocol.categories_count:
-        # The triplet must be of the prediction's object: by name, or by location if the name is
-        # wrong.
+        # The triplet must have the prediction's object: the same name or, if the name is wrong, the
+        # same location.
         own_object = predictions.pair_label[mine] == annotations.pair_label[theirs]
         place = match.overlap.iou(thing, other)
         own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)
@@ -361,7 +362,7 @@ def _attempts(
 
 
 def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
-    """Give pairs of equal boxes one number, (N,): files may repeat the boxes in each triplet."""
+    """Return one number per pair, (N,), the same for equal boxes, which files may repeat."""
     human, thing = predictions.pair_human[pair], predictions.pair_object[pair]
     box = np.concatenate([human, thing[thing >= 0]])
     number = np.full(2 * len(pair), -1, dtype=np.int64)
@@ -372,5 +373,5 @@ def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
 
 
 def _key(one: IntArray, other: IntArray, others: int) -> IntArray:
-    """Encode two columns as one of 64 bits, because pairs times classes exceeds 32 bits."""
+    """Encode two columns as one, in 64 bits because pairs times classes exceeds 32 bits."""
     return np.asarray(one * np.int64(others) + other)

@@ -60,7 +60,7 @@ class Ranked:
     @cached_property
     def bounds(self) -> IntArray:
         """(C + 1,) first row of each class, followed by the number of rows."""
-        # searchsorted would convert the whole column for keys of another type.
+        # searchsorted would convert the whole column if the keys had a different type.
         classes = np.arange(self.classes + 1, dtype=np.int16)
         return np.searchsorted(self.row_class, classes)
 
@@ -89,7 +89,7 @@ class Ranked:
         )
 
     def rows(self, keep: BoolArray) -> Self:
-        """Return a copy with only the chosen rows."""
+        """Return a copy with only the rows that a mask keeps."""
         # Selecting by position is faster than by mask when many columns are selected.
         return replace(self, **self._rows_at(np.flatnonzero(keep)))
 
@@ -107,7 +107,7 @@ class Ranked:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
-        """Join parts with the same classes and disjoint images, ``images`` in each."""
+        """Join parts with the same classes and disjoint images, given each part's image count."""
         first_image = np.cumsum([0, *images])
         first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
         first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
@@ -149,7 +149,7 @@ class Ranked:
         if "row_input" in columns:
             columns["row_input"] = _dense(columns["row_input"], image)
             columns["annotation_input"] = _dense(columns["annotation_input"], annotated)
-            number = np.append(np.argsort(order["annotation"]), -1)  # -1, no triplet, stays
+            number = np.append(np.argsort(order["annotation"]), -1)  # -1 (no triplet) stays -1
             for name in ("row_annotation", "row_attempt"):
                 columns[name] = number[columns[name]]
         arranged: dict[str, Any] = {
@@ -188,7 +188,7 @@ class Benchmark(Ranked):
     ) -> Evaluated:
         """Return the columns that determine average precision under one of the protocols.
 
-        Masks choose the (R,) rows and the (A,) annotations that count; by default all.
+        The masks select the (R,) rows and (A,) annotations that count; all by default.
         """
         verdict = self.row_verdict[:, self.protocols.index(protocol)]
         mask = verdict >= 0
@@ -299,7 +299,7 @@ class Ledger(Ranked):
         return self.annotation_examined & ~self.found & ~self.annotation_attempted
 
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
-        """Keep only the rows with certain classes and labels."""
+        """Keep only the rows with the given classes and labels."""
         found = [self._rows_at(slice(0))]
         predicted = classes[self.bounds[classes + 1] > self.bounds[classes]].tolist()
         cuts = [slice(*self.bounds[hoi : hoi + 2].tolist()) for hoi in predicted]
@@ -318,7 +318,7 @@ class Ledger(Ranked):
         Yields
         ------
         classes, part
-            Consecutive classes, and a ledger with their rows and those assigned to one of their
+            Consecutive classes, and a ledger with their rows and the rows assigned to one of their
             triplets. An oracle changes these classes of the part exactly as in the whole ledger.
         """
         bounds = self.bounds
@@ -346,7 +346,7 @@ class Ledger(Ranked):
             yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find the insertion points, (N,), of other rows.
+        """Find the (N,) positions at which to insert other rows.
 
         The new rows are ranked by (N,) classes, scores and input positions.
         """
@@ -366,7 +366,7 @@ class Ledger(Ranked):
         return places
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
-        """Remove some rows, and change and re-rank others.
+        """Remove rows, and change and re-rank others.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ class Ledger(Ranked):
 
 
 def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
-    """Renumber distinct positions from zero, keeping their order, or image by image."""
+    """Renumber distinct positions from zero, in their order or, if given, image by image."""
     rank = np.empty(len(places), dtype=np.int64)
     order = np.argsort(places) if image is None else np.lexsort((places, image))
     rank[order] = np.arange(len(places))
@@ -440,11 +440,11 @@ def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
 def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     """Return a mask, (R,), of the rows that may affect average precision, whatever is repaired.
 
-    A false positive that ranks after all true positives of its class changes nothing, and most
-    predictions of detectors are such false positives. A repair turns rows that are assigned to an
-    annotated triplet, or attempt one, into true positives of that triplet's class. In each class,
-    rows that score below all actual and potential true positives are omitted. All rows are kept if
-    the protocol checks whether classes have any rows, or gives all rows one rank.
+    A false positive ranked after all true positives of its class changes nothing, and most
+    predictions are of this kind. A repair turns rows that are assigned to an annotated
+    triplet, or attempt one, into true positives of that triplet's class. In each class, rows that
+    score below all actual and potential true positives are omitted. All rows are kept if the
+    protocol checks whether classes have any rows, or gives all rows one rank.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)

@@ -1,11 +1,11 @@
-"""Measure a list of predictions: the share that is right, and how well its scores rank it.
+"""Measure how many of the listed predictions are right, and how well their scores rank them.
 
 Some detectors have no scores. A language model says which triplets it sees, but not how certain it
-is. Its predictions claim the same annotations whatever their scores, since each claims the
-annotation that it overlaps most; only the ranking would depend on scores. So mAP has bounds over
-all rankings of the list: it is highest with the true positives of each class first, and lowest with
-them as late as possible. All rows at one rank can score even lower: a duplicate then ties with its
-true positive, whereas every ranking puts it after.
+is. Each prediction claims the annotation that it overlaps most, whatever its score; only the
+ranking would depend on scores. Over all rankings of the list, mAP therefore has bounds: it is
+highest with the true positives of each class first, and lowest with them as late as possible. If
+all rows share one rank, mAP can be even lower: a duplicate then ties with its true positive,
+whereas every ranking puts it after.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Answers(NamedTuple):
     unreadable : int
         Images whose answers could not be parsed at all.
     unreadable_triplets : int
-        Triplets that could not.
+        Triplets that could not be parsed.
     unknown_names : int
         Triplets with an object or a verb that the data set does not have.
     no_class : int
         Triplets whose object and verb form no HOI class.
     boxes_outside : int
-        Boxes that reach outside a picture of known size; they are compared unchanged.
+        Boxes that extend beyond a picture of known size; they are compared unchanged.
     """
 
     unreadable: int
@@ -111,14 +111,17 @@ class Detections:
     annotated: IntArray
 
     def figures(self, members: BoolArray | int, others: int = 0) -> Figures:
-        """Pool some classes, (C,), or take one; all ``others``, of no class, are wrong.
+        """Pool the classes of a (C,) mask, or take one class.
+
+        The ``others`` are additional predictions of no class, which are all wrong.
 
         Returns
         -------
         dict
-            ``precision``, ``recall`` and ``f1`` as fractions, each None if undefined: nothing
-            predicted (precision), annotated (recall), or either (F1); ``predicted``,
-            ``true_positive`` and ``annotated``.
+            ``precision``, ``recall`` and ``f1`` as fractions, None where undefined:
+            ``precision`` without predictions, ``recall`` without annotated triplets, and ``f1``
+            if there are no predictions and no annotated triplets. Also the counts
+            ``predicted``, ``true_positive`` and ``annotated``.
         """
         predicted, found, annotated = (
             int(column[members].sum()) for column in (self.predicted, self.found, self.annotated)
@@ -135,7 +138,7 @@ class Detections:
 
 
 def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
-    """Count the predictions of each class, all or those with at least a given score.
+    """Count the predictions of each class: all, or those that reach the given score.
 
     Predictions with lower scores do not affect which ones are true positives.
     """
@@ -151,7 +154,7 @@ def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
 def best_threshold(ledger: Ledger) -> float | None:
     """Return the score threshold at which all classes together have the highest F1.
 
-    Of thresholds with equal F1, the highest; None if there is no true positive.
+    If several thresholds tie, return the highest; None if there is no true positive.
     """
     score = np.concatenate([part.row_score for _, part in ledger.parts()])
     true = np.concatenate([part.true for _, part in ledger.parts()])
@@ -159,7 +162,7 @@ def best_threshold(ledger: Ledger) -> float | None:
     score, found = score[order], np.cumsum(true[order])
     if not len(score) or not found[-1]:
         return None
-    # A threshold keeps all rows of a score or none.
+    # A threshold keeps either all rows with the same score or none of them.
     last = np.flatnonzero(np.append(score[1:] != score[:-1], True))
     f1 = 2 * found[last] / (last + 1 + ledger.positives.sum())
     return float(score[last[np.argmax(f1)]])

@@ -43,11 +43,11 @@ class Candidates:
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
-        As ``joined``; for V-COCO, where the published code makes no such test, whether the boxes
-        are those of an annotated person and an object of that person.
+        Same as ``joined``, except for V-COCO, where the published code makes no such test: there,
+        whether the boxes are those of an annotated person and an object of that person.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
-        action with this object instead of this one; otherwise as `of_pair`.
+        action with this object instead of this one; otherwise the same as `of_pair`.
     ignored : (T,) bool array
         Whether the prediction counts as neither right nor wrong.
     attempts_by_human, attempts_by_object : (T,) bool array
@@ -74,13 +74,13 @@ def by_triplet(
     protocol: Protocol,
     order: IntArray,
 ) -> Candidates:
-    """Find the annotation that the official evaluator of HICO-DET compares a prediction with.
+    """Find the annotation with which HICO-DET's official evaluator compares each prediction.
 
     This is the annotated triplet of the same HOI class with the largest min(IoU_human, IoU_object),
     if that reaches the threshold. Other protocols choose the first remaining triplet that both
     boxes reach, or all remaining ones. A box is right if it reaches any annotated box of its
-    category; a human box must reach a person. Two boxes are joined by an annotated triplet if the
-    protocol counts its class.
+    category; a human box must reach a person. Only annotated triplets of classes
+    that the protocol counts can join two boxes.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def by_triplet(
     pair = predictions.triplet_pair
     object_box = predictions.pair_object[pair]
     human = predictions.pair_human[pair]
-    # A subject that is not a person is right if the annotation has the same, and otherwise a wrong
-    # box.
+    # A human box with another category counts as a wrong box, unless an annotated triplet has the
+    # same subject.
     human_ok = reaches[human] & (predictions.box_label[human] == annotations.vocabulary.person)
     object_ok = reaches[object_box] & (object_box >= 0)
 
@@ -169,8 +169,8 @@ def _localised(
 def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: int) -> IntArray:
     """Find the annotated triplet with the largest value for each prediction."""
     candidate = np.full(triplets, -1, dtype=np.int64)
-    # Among equal values the first annotated triplet wins, as in the official evaluator; the second
-    # of a triplet that is annotated twice is never found.
+    # Among equal values the first annotated triplet wins, as in the official evaluator; if a
+    # triplet is annotated twice, the second copy is never found.
     best = np.lexsort((claimed, -value, claimant))
     best = best[first_of_run(claimant[best])]
     candidate[claimant[best]] = claimed[best]
@@ -211,7 +211,7 @@ def by_person(
     protocol: Protocol,
     order: IntArray,
 ) -> Candidates:
-    """Find the annotation that the official evaluator of V-COCO compares a prediction with.
+    """Find the annotation with which V-COCO's official evaluator compares each prediction.
 
     A prediction belongs to the annotated person that its person box overlaps most (the first, on
     ties), and is ignored if that person's actions are not annotated. The candidate is that person's
@@ -296,7 +296,7 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Match:
-    """The match of predictions and annotations in some images.
+    """Predictions matched to the annotations of the same images.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class Match:
     hits : PairHits
         Pairs that localise pairs.
     candidates : Candidates
-        Right parts and candidate of each prediction.
+        The candidate of each prediction, and which of its parts are right.
     image : (T,) int array
         Image of each predicted triplet.
     order : (T,) int array
@@ -352,7 +352,7 @@ def match(
     protocol : Protocol
         Rules for matching predictions to annotations.
     others : sequence of Match
-        Matches of the same scenes under other protocols, whose equal parts are reused.
+        Matches of the same scenes under other protocols; parts that would be equal are reused.
     """
     # Benchmarks mostly differ from the protocol only in the classes that count, which changes no
     # true positive.

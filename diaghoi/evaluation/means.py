@@ -1,4 +1,4 @@
-"""Average the class scores as a protocol prescribes."""
+"""Average the class scores as the protocol prescribes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def weighted_split_means(
     Returns
     -------
     mean_ap, max_recall : dict of (B,) float64 array
-        NaN replaces None of :func:`split_means`.
+        NaN where :func:`split_means` would give None.
     """
     mean_ap: dict[str, FloatArray] = {}
     max_recall: dict[str, FloatArray] = {}
@@ -88,7 +88,7 @@ def weighted_split_means(
         if {"seen", "unseen"} <= means.keys():
             seen, unseen = means["seen"], means["unseen"]
             harmonic = ratios(2 * seen * unseen, seen + unseen)
-            # Two means of 0 have the harmonic mean 0; NaN is reserved for undefined values.
+            # The harmonic mean of two zeros is 0; NaN is reserved for undefined values.
             means["harmonic"] = np.where(seen + unseen == 0, 0.0, harmonic)
     return mean_ap, max_recall
 

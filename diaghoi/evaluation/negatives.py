@@ -15,14 +15,14 @@ from diaghoi.data.memory import in_parts
 from diaghoi.evaluation.average_precision import needed_for
 from diaghoi.evaluation.pairs import OfImages
 
-# The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so
-# that a perfect classifier scores 101/110.
+# The published code samples the precision at these 110 recalls, nine of which lie beyond 1; a
+# perfect classifier therefore scores 101/110.
 PUBLISHED_LEVELS = np.arange(0, 1.1, 0.01)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Negatives(OfImages):
-    """The predicted pairs with a flag for negative ones.
+    """The predicted pairs, each flagged as negative or not.
 
     Parameters
     ----------

@@ -29,8 +29,8 @@ LEAST = 0.1
 """IoU below which boxes count as not overlapping, except where the closest person is assigned."""
 
 MOST = 10**9
-"""Largest number of box comparisons per image: 10 seconds, and thousands of times that of real
-data.
+"""Largest number of box comparisons per image: they take about 10 seconds, and real data need
+thousands of times fewer.
 """
 
 CROWDED = "boxes that overlap in the same images"
@@ -41,7 +41,8 @@ CROWDED = "boxes that overlap in the same images"
 class Overlap:
     """Overlap of the boxes that are compared with each other.
 
-    Only boxes of the same *cell* are compared: of one image and, if categories count, one category.
+    Only boxes of the same *cell* are compared: boxes of the same image and, if categories
+    count, of the same category.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class Overlap:
     reached : (K,) bool array
         Whether the IoU reaches the protocol's threshold.
     least : float
-        Boxes that overlap less are omitted: an image with many boxes has a great many of them.
+        Pairs of boxes with a lower IoU are omitted; an image with many boxes has a great many.
     protocol : Protocol
         Box convention and threshold.
     """
@@ -98,7 +99,7 @@ class Overlap:
         return reached
 
     def iou(self, predicted: IntArray, annotated: IntArray) -> FloatArray:
-        """Return the IoU, (N,), of predicted and annotated boxes, pair by pair, in any cells."""
+        """Return the (N,) IoU of predicted and annotated boxes, pair by pair, of any cells."""
         mine, theirs = self.predicted_boxes, self.annotated_boxes
         return _iou(mine, predicted, theirs, annotated, self.protocol)
 
@@ -135,12 +136,12 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     if in_image[image] > MOST:
         boxes = np.count_nonzero(predictions.box_image == image)
         raise InputError(
-            f"image {str(predictions.names[image])!r}: to compare its {boxes:,} predicted boxes "
+            f"image {str(predictions.names[image])!r}: comparing its {boxes:,} predicted boxes "
             f"with the annotated ones takes {in_image[image]:,.0f} steps, more than {MOST:,}; keep "
             "those with the highest scores, and check that these are the boxes of one image"
         )
 
-    # The closest person may hardly overlap at all.
+    # The box of the closest person may hardly overlap at all.
     least = min(LEAST, protocol.iou) if protocol.pairing == "triplet" else np.nextafter(0, 1)
 
     def overlapping() -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
@@ -175,7 +176,7 @@ def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
     """Return the number of cells, and the cell of each box."""
     if not protocol.categories_count:
         return len(scenes), scenes.box_image
-    # One extra label comes first: -1, an unknown category.
+    # The extra label, which comes first, is for -1, the unknown category.
     labels = len(scenes.vocabulary.objects) + 1
     return len(scenes) * labels, scenes.box_image * labels + scenes.box_label + 1
 
@@ -187,7 +188,7 @@ _Hits: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 class PairHits:
     """Predicted pairs that localise annotated pairs: both boxes match, and categories are equal.
 
-    Categories are compared only if the protocol does so.
+    Categories are compared only if the protocol compares them.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def pair_hits(
 def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> Iterator[_Hits]:
     human, object_box = predictions.pair_human, predictions.pair_object
     near = boxes.reaches_any
-    # Almost all predicted boxes reach nothing; without those, few pairs remain.
+    # Almost all predicted boxes reach nothing; few pairs remain without these boxes.
     possible = np.flatnonzero((object_box >= 0) & near[human] & near[object_box])
     wanted = np.flatnonzero(annotations.pair_object >= 0)
     for predicted, annotated, by_object in _meeting(

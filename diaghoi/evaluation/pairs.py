@@ -36,8 +36,8 @@ class PairCounts:
         (both boxes reach the IoU threshold, categories are equal). Pairs are distinct unless they
         have the same two boxes: in the HICO-DET test set, each triplet is a separate pair.
     credited : int
-        Predicted pairs that are credited with an annotated pair: each annotated pair credits the
-        first predicted pair, in stored order, that localises it; a predicted pair counts once.
+        Predicted pairs that are credited with an annotated pair. Each annotated pair credits the
+        first predicted pair, in stored order, that localises it; no predicted pair counts twice.
     humans, humans_found, objects, objects_found : int
         Distinct boxes in the annotated pairs, and those that a box of any predicted pair reaches.
     """
@@ -109,7 +109,7 @@ class ObjectBoxes(OfImages):
     Parameters
     ----------
     image, category : (K,) int array
-        Image and category of each.
+        Image and category of each box.
     found : (K,) bool array
         Whether a box of any predicted pair reaches the box.
     """
@@ -173,7 +173,7 @@ class PairMatch:
         return ImagePairs({name: column.astype(np.int32) for name, column in columns.items()})
 
     def object_boxes(self, wanted: BoolArray) -> ObjectBoxes:
-        """List the distinct object boxes of some annotated pairs; see :meth:`count`."""
+        """List the distinct object boxes of the wanted annotated pairs; see :meth:`count`."""
         objects = self._objects(wanted)
         return ObjectBoxes(
             image=self.annotations.box_image[objects],
@@ -219,7 +219,7 @@ def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntA
 def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> float | None:
     """Return the share of annotated pairs that are localised; see :func:`pair_scores`."""
     recall = ratio(localised, annotated)
-    # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.
+    # The published code averages in 32 bits, where 2/3 is 0.6666666865348816.
     if single_precision and recall is not None:
         recall = float(np.float32(recall))
     return recall
@@ -231,7 +231,7 @@ def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[s
     Returns
     -------
     dict
-        ``recall``, by choice rounded to 32 bits as in the published Diag-HOI code, ``precision``,
+        ``recall`` (rounded to 32 bits, as in the published code, if requested), ``precision``,
         ``per_image``, ``human_recall`` and ``object_recall``: fractions (pairs per image for
         ``per_image``), None if there is nothing to divide by.
     """

@@ -32,7 +32,7 @@ class ImageCounts:
 
     @classmethod
     def of(cls, row: IntArray, image: IntArray, shape: tuple[int, int]) -> ImageCounts:
-        """Count the entries of each row and image, see :func:`image_counts`."""
+        """Count the entries of each row and image; see :func:`image_counts`."""
         return cls(image_counts(row, image, shape))
 
     @cached_property
@@ -56,7 +56,7 @@ class ImageCounts:
             return (self.table.astype(np.float32) @ weights.astype(np.float32)).astype(np.int32)
         return self.table.astype(np.int64) @ weights
 
-    # Both are the same for all weightings, and cost as much as the product.
+    # These two values are the same for all weightings, and cost as much as the product.
     @cached_property
     def _most(self) -> int:
         """Largest sum of a row."""
@@ -147,7 +147,7 @@ class WeightedRanking:
         classes: int,
         images: int,
     ) -> WeightedRanking:
-        """Prepare a ranked list of some classes and images."""
+        """Prepare the ranked list of the given number of classes and images."""
         row_class, row_true, row_image, annotation_class, annotation_image = evaluated
         # Ledgers keep classes in 16 bits, in which the products below would overflow.
         row_class = row_class.astype(np.int64)
@@ -212,7 +212,7 @@ class WeightedRanking:
         before = _before(total, start)
         found = total - np.repeat(before, length, axis=1)
         precision = np.zeros((len(total), total.shape[1] + 1))
-        # If nothing is ranked yet, nothing is found.
+        # Where nothing is ranked yet, nothing is found.
         np.divide(found, np.maximum(place, 1), out=precision[:, :-1])
         return WeightedCurve(
             weights=weights,
@@ -266,13 +266,13 @@ class WeightedCurve:
     classes : (F,) int array
         The classes that have runs.
     start, stop : (F,) int array
-        The runs of each.
+        The runs of each of these classes.
     true, total : (B, R) int array
         True positives of each run, and of all runs up to its end, including those of other classes.
     before : (B, F) int array
         True positives of all earlier classes.
     precision : (B, R + 1) float64 array
-        Same, within the class, plus an empty column.
+        Precision within the class at the end of each run, plus a column of zeros.
     """
 
     weights: IntArray
@@ -291,7 +291,7 @@ class WeightedCurve:
         for place, (start, stop) in enumerate(zip(self.start, self.stop, strict=True)):
             backwards = self.precision[:, start:stop][:, ::-1]
             envelope = np.maximum.accumulate(backwards, axis=1)[:, ::-1]
-            # Run by run, as sums of floats in another order differ in the last digit.
+            # Run by run, because float sums in a different order would differ in the last digit.
             area[:, place] = np.cumsum(self.true[:, start:stop] * envelope, axis=1)[:, -1]
         return area
 
@@ -314,8 +314,8 @@ class WeightedCurve:
             rows = slice(first, first + ROWS)
             total, precision = self.total[rows], self.precision[rows]
             row = np.arange(len(total))[:, None, None]
-            # Number of runs that end with at most that many true positives. A search for each level
-            # would take three times as long.
+            # For each number of true positives, how many runs end with at most that many. A search
+            # for each level would take three times as long.
             cell = total + row[:, 0] * size
             table = np.bincount(cell.ravel(), minlength=len(total) * size).reshape(-1, size)
             np.cumsum(table, axis=1, out=table)
@@ -331,7 +331,7 @@ class WeightedCurve:
         for level in reversed(range(len(levels) - 1)):
             np.maximum(best[level], best[level + 1], out=best[level])
         score = np.zeros(positives.shape)
-        # Level by level, as sums of floats in another order differ in the last digit.
+        # Level by level, because float sums in a different order would differ in the last digit.
         for each in best:
             score += each
         return score
