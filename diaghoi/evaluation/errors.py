@@ -172,7 +172,8 @@ def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntAr
 
     All proposers propose at once, and each choice goes to the earliest; refused proposers go on
     to their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice
-    prefers earlier proposers, a few rounds of array code give the same result as choosing one by one.
+    prefers earlier proposers, a few rounds of array code give the same result as choosing one by
+    one.
 
     Parameters
     ----------
