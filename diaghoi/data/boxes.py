@@ -142,7 +142,7 @@ def _sizes(annotations: Scenes, predictions: Scenes) -> FloatArray | None:
 
 
 SAME_INSTANCE = 0.6
-"""Least IoU at which two annotated boxes of the same category show the same instance."""
+"""Lowest IoU at which two annotated boxes of the same category show the same instance."""
 
 
 def instances(scenes: Scenes) -> IntArray:

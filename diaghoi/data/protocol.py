@@ -281,7 +281,7 @@ class Protocol:
         return 1.0 if self.boxes == "inclusive" else 0.0
 
     def agrees(self, other: Protocol, choices: Sequence[str]) -> bool:
-        """Check whether choices such as :data:`MATCHING` equal those of another protocol."""
+        """Check whether the given choices, such as :data:`MATCHING`, equal those of the other."""
         return all(getattr(self, field) == getattr(other, field) for field in choices)
 
 

@@ -170,9 +170,10 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
     """Assign to each proposer in turn the first of its preferences that is still free.
 
-    All proposers propose at once, and each choice goes to the earliest; refused proposers go on to
-    their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
-    earlier proposers, a few rounds of array code give the same result as choosing one by one.
+    All proposers propose at once, and each choice goes to the earliest; refused proposers go on
+    to their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice
+    prefers earlier proposers, a few rounds of array code give the same result as choosing one by
+    one.
 
     Parameters
     ----------
