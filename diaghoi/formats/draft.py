@@ -133,7 +133,7 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
     Raises
     ------
     InputError
-        As :func:`draft`, and if the file cannot be written or is not a ``.toml`` file.
+        As for :func:`draft`, and if the file cannot be written or is not a ``.toml`` file.
     """
     if path.suffix != ".toml":
         raise InputError(f"{path}: descriptions are read from .toml files; call it own.toml")

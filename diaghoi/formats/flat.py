@@ -136,7 +136,7 @@ class Flat:
         Raises
         ------
         InputError
-            As :func:`~diaghoi.formats.checks.check_boxes`, and if scores are not finite.
+            As for :func:`~diaghoi.formats.checks.check_boxes`, and if scores are not finite.
         """
         rows, options = self.rows, self.options
         human, object_box = (

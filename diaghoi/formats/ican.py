@@ -129,7 +129,7 @@ class Ican(Format):
 
 
 def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
-    """Return the pairs of all images, each a list of ``_VALUES`` and possibly more values."""
+    """Return the pairs of all images; each pair lists ``_VALUES`` and possibly more values."""
     names = check_names(content.file, [str(int(key)) for key in content.value], "image").tolist()
     lists = list(content.value.values())
     for name, pairs in zip(names, lists, strict=True):
@@ -147,9 +147,9 @@ def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
 
 
 class _PairScores:
-    """The scores of all pairs, image by image, per HOI class or per verb.
+    """Provide the scores of all pairs, image by image, per HOI class or per verb.
 
-    The first pair shows which.
+    The first pair determines whether scores are per class or per verb.
     """
 
     def __init__(
@@ -271,7 +271,8 @@ def _order(
     """Choose the order that fits the clearest interactions."""
     clearest, score = scores.clearest()
     labels = {name: translated(numbers, order) for name, order in orders.items()}
-    # A pair is no evidence if both orders give the same object, or no score is above zero.
+    # A pair tells nothing if both orders give the same object or if none of its scores is above
+    # zero.
     telling = (labels[_OWN] != labels[_OTHER]) & (score > 0)
     count = int(telling.sum())
     best = np.flatnonzero(telling)[most_confident(score[telling], count)]
@@ -283,7 +284,7 @@ def _order(
     if other <= own * DOUBTFUL:
         return _OWN, ()
     # If triplets are numbered by class, every pair is evidence, because a class determines its
-    # object. Verbs are shared by objects.
+    # object. A verb can go with several objects.
     certain = scores.numbers.of == "class" and own == 0 and other == 1
     fewer = 1 - own >= CLEAR * (1 - other)
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
@@ -302,7 +303,7 @@ def _order(
 
 
 def _is_number(key: Any) -> bool:
-    """Check whether a key is a whole number from Python or NumPy, or written as text in JSON."""
+    """Check whether a key is a Python or NumPy integer, or an integer written as text (JSON)."""
     if isinstance(key, str):
         return key.isascii() and key.isdigit() and len(key) <= len(str(EXACT))
     if isinstance(key, bool) or not isinstance(key, int | np.integer):

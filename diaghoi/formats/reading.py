@@ -558,7 +558,7 @@ def open_both(
     Raises
     ------
     InputError
-        As :func:`open_predictions` and :func:`open_annotations`.
+        As for :func:`open_predictions` and :func:`open_annotations`.
     """
     opened = open_file(path, annotated=annotated, fitting=fitting, **reading)
     scenes = _of_kind("predictions", opened.recognised, opened.scenes)

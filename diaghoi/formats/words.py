@@ -101,7 +101,7 @@ _SIDES = ((_HUMAN_AT, _HUMAN), (_THING_AT, _OBJECT))
 def _values(
     answers: Sequence[Any], replies: Sequence[Any], vocabulary: Vocabulary, unread: IntArray
 ) -> list[list[float]]:
-    """Return the verbs of all triplets in columns, and add the unreadable parts to ``unread``."""
+    """Return one row per verb of each triplet, and count unreadable parts in ``unread``."""
     objects, verbs = (
         {_plain(name): place for place, name in enumerate(names)}
         for names in (vocabulary.objects, vocabulary.verbs)
@@ -141,7 +141,7 @@ def _saw_nothing(reply: Any) -> bool:
 
 
 def _words(value: Any) -> list[str]:
-    """Return the names in a list, or in a text with commas."""
+    """Return the names in a list or in comma-separated text."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return []
@@ -168,7 +168,7 @@ _LISTS = {
     "ao_names": ("verb", "object"),
 }
 _LIST_OF = {key: column for column, keys in _LISTS.items() for key in keys}
-# Separators of answers without boxes.
+# Separators between interactions in answers without boxes.
 _BETWEEN = re.compile(r"[;\n]+")
 _ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
 
@@ -183,9 +183,9 @@ class Words(Format):
     zero-based. A JSON list of such objects is also read. Answers about whole images have no boxes
     in any line; a text may then list several interactions, separated by line breaks or semicolons.
 
-    Words of the data set get its numbers, and all other words get the numbers after these. Boxes of
-    an image with the same coordinates and category are merged. A reply without a recognised verb
-    and object is kept as a prediction of unknown words, which matches nothing.
+    Words in the data set's vocabulary get its numbers; all other words get the numbers that follow.
+    Boxes of an image with the same coordinates and category are merged. A reply without a
+    recognised verb and object is kept as a prediction of unknown words, which matches nothing.
 
     The script that scores detectors on CrossHOI-Bench (paper 002) reads the same content by image
     and column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
@@ -253,7 +253,7 @@ class Words(Format):
 
 
 def _names_nothing(line: Mapping[str, Any]) -> bool:
-    """Check whether a line states that its boxes or image have no interaction."""
+    """Check whether a line states that its pair or image has no interaction."""
     others = line.keys() - {"text", "score", *_ALIASES["image"]}
     return line.get("text", "") is None and ("object_box" in line or not others)
 
@@ -299,7 +299,7 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
     images: dict[str, list[dict[str, Any]]] = {}
     scored: dict[bool, int] = {}  # the first line with a score, and the first one without
     lines = [value] if isinstance(value, dict) else value
-    # The first line shows whether any has boxes.
+    # The first line shows whether the lines have boxes.
     boxed = any(key in lines[0] for key in _OF_BOXES) if isinstance(lines[0], dict) else True
     for number, line in enumerate(lines, 1):
         where = f"{file}: line {number}"

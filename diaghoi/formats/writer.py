@@ -65,8 +65,8 @@ class Batches:
         self, dataset: str, *, objects: str | None = None, top: int | None = None, again: str
     ) -> None:
         self.vocabulary = vocabulary(dataset)
-        # Batches are too small to infer conventions from, and their values are documented: the
-        # conventions are fixed unless the description of a data set changes them.
+        # Batches are too small to infer conventions from. Their documented conventions apply unless
+        # the description of the data set changes them.
         described = self.vocabulary.conventions is not None
         self._options = Options(
             vocabulary=self.vocabulary,
@@ -140,8 +140,7 @@ class Batches:
             )
             scenes = read_listed(content, layout, options)
         if options.objects is None and len(scenes.pair_human):
-            # Decided once, because all human boxes of a small batch may have another label by
-            # chance.
+            # Decide only once: in a small batch, all human boxes may happen to have another label.
             self._numbering[kind] = scenes.numbering
         people = kind == "annotations" and self.vocabulary.agents is not None
         if people and any("ignored" in row for row in rows):
@@ -151,7 +150,7 @@ class Batches:
 
 
 def _arrays(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the values of one image, arrays or tensors on any device, to arrays."""
+    """Convert the values of one image to arrays; they may be tensors on any device."""
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: is a {type(row).__name__}; give a dict")
     arrays = {}
@@ -205,8 +204,8 @@ def _ignored(where: str, row: Mapping[str, Any]) -> Any:
 class PredictionWriter:
     """Write predictions to a file batch by batch, from within an evaluation loop.
 
-    Flushed batches survive the process: until the end they are kept as complete files in the folder
-    ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
+    Flushed batches survive if the process is killed: until the end, they are kept as complete files
+    in the folder ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
     :func:`diaghoi.read_predictions` reads them. At the end of the ``with`` block, or with
     :meth:`close`, the parts are joined into one file, and the folder is removed. If the block ends
     with an error, the parts are kept and the file is not written. Memory holds at most ``every``
@@ -318,7 +317,7 @@ class PredictionWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write the images still in memory, so that they survive the process.
+        """Write the images still in memory, so that they survive if the process is killed.
 
         Raises
         ------
@@ -361,7 +360,7 @@ class PredictionWriter:
         if kind is None:
             self.close()
         elif self._open:
-            # A file with only some of the images must not look like a complete run's.
+            # A file with only some of the images must not look like the result of a complete run.
             self.flush()
             self._open = False
 
@@ -370,7 +369,7 @@ class PredictionWriter:
             raise InputError(f"{self.path}: the writer is closed; create a new one")
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
-        """Return the columns that have rows in a batch; all batches need the same columns."""
+        """Return which optional columns a batch has; all batches need the same columns."""
         has = {}
         for name, (table, what) in _OPTIONAL.items():
             if scenes.bounds[table][-1]:
@@ -385,7 +384,7 @@ class PredictionWriter:
 
 
 def _join(folder: Path, path: Path) -> None:
-    """Join the parts in a folder into one file, with one part of a column in memory at a time."""
+    """Join the parts in a folder into one file, with one part of one column in memory at once."""
     parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
     # The header comes from the first part; the columns are joined below.
@@ -401,7 +400,7 @@ def _join(folder: Path, path: Path) -> None:
                 continue
             kind, before = np.result_type(*[column.dtype for column in columns]), [0]
             if owner := _REFERENCES.get(name):
-                # References are shifted by the rows before each part.
+                # References are shifted by the number of rows before each part.
                 before = [0, *accumulate(part[owner].rows() for part in parts)]
                 kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
             shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])

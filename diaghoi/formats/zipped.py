@@ -1,9 +1,9 @@
 """Read zip archives of NumPy (``.npz``) and PyTorch (``torch.save``) without trusting them.
 
-Sizes are checked before anything is read, and the restricted unpickler loads pickles. A file of
-``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids; the
-bytes of each storage in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy arrays,
-whatever their device; bfloat16 becomes float32.
+Sizes are checked before anything is read, and pickles are loaded by the restricted unpickler. A
+file of ``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids;
+the bytes of each storage in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy
+arrays, whatever their device; bfloat16 becomes float32.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _readable(where: str, advice: str = "") -> Iterator[None]:
 
 
 def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
-    """Open an entry; its checksum is compared at the end, unless PyTorch omitted it."""
+    """Open an entry; its checksum is verified after the last byte unless PyTorch omitted it."""
     if hasattr(entry, "CRC") and not entry.CRC:
         del entry.CRC
     return cast(BinaryIO, archive.open(entry))
@@ -97,7 +97,7 @@ class Member:
     info: zipfile.ZipInfo
 
     def read(self) -> Array:
-        """Read the array; the restricted unpickler loads arrays of objects.
+        """Read the array; object arrays are loaded by the restricted unpickler.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Member:
         Raises
         ------
         InputError
-            As :meth:`read`; reading rows may also raise it.
+            As for :meth:`read`; reading rows later may also raise this error.
         """
         if _is_stored(self.info):
             with self._entry() as stream:
