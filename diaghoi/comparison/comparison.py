@@ -148,7 +148,7 @@ class Comparison(OneScreen):
             - ``models``: by label, the value under the key of each column, at full precision;
               fractions for the units percent and points;
             - ``best``: labels of the best models, for each column in which higher or lower is
-            better;
+              better;
             - ``means``: of the models of each stage, and their ``difference``, two-stage minus
               one-stage, in the form of ``models``; empty without stages;
 
