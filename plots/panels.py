@@ -27,7 +27,7 @@ NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
 MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE, NAME_SIZE = 8.0, 6.0
-NUMBER_SIZE, LEAST_NUMBER = 6.0, 5.5  # points: of numbers at bars, and of those at thin ones
+NUMBER_SIZE, LEAST_NUMBER = 6.0, 5.5  # points: numbers at bars, and numbers at thin bars
 SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
 GRID = "0.9"
 
@@ -74,8 +74,8 @@ def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
 def prepared(ax: Axes) -> Axes:
     """Prepare axes that the caller created, perhaps with another style.
 
-    Grids are below bars, and a figure without a layout gets one that leaves room for names on the
-    sides and legends above.
+    Grids are drawn below bars, and a figure without a layout gets one that leaves room for names on
+    the sides and legends above.
     """
     ax.set_axisbelow(True)
     figure = ax.get_figure(root=True)
@@ -301,8 +301,8 @@ def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
 
 FEW = 4  # models whose bars are told apart by lightness and hatch; more have colours of their own
 PALEST = 0.75  # share of white in the bars of the last of few models
-PALE = 0.45  # the same of the second one: its hatch must show on dark colours too
-FAINT = 0.25  # the same of bars in the colours of models, on which hatches must show
+PALE = 0.45  # the same for the second model: its hatch must show on dark colours too
+FAINT = 0.25  # the same for bars in the models' own colours, on which hatches must show
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "||||", "oooo", "**", "//", "xx")
 GREY = (0.35, 0.35, 0.35)
 EDGE = "0.15"

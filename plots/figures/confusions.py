@@ -50,8 +50,8 @@ NAMES = (
     "gains do not add up."
 )
 SIMILAR = 0.5
-"""Verb similarity from which a bar is pale. With the right object (similarity 1) and equal weights,
-it gives sigma 0.75, the bound of :data:`diaghoi.cases.similarities.NEAR`.
+"""Least verb similarity at which a bar is pale. With the right object (similarity 1) and equal
+weights, it gives sigma 0.75, the bound of :data:`diaghoi.cases.similarities.NEAR`.
 """
 SHADES = {
     f"{SIMILAR:g} or more": 0.75,

@@ -57,7 +57,7 @@ from diaghoi.statistics.bootstrap import TOO_FEW
 
 HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
-FLAT, SMALL_FLAT = 0.48, 0.42  # inches: width of an error from which its name fits in 7 or 6 pt
+FLAT, SMALL_FLAT = 0.48, 0.42  # inches: least width per error at which its name fits in 7 or 6 pt
 # Inches:
 BESIDE = 1.0  # both y-axes with their labels, and the gap between the panels
 PANEL, FURTHER, TITLE, GAP = 1.3, 1.0, 0.15, 0.08  # heights of a panel, of its title, and of a gap
@@ -157,9 +157,9 @@ def delta_map(
     """Draw the cost of each error: one group of bars per error, one bar per model.
 
     With up to four models, colour encodes the error, and lightness and hatch the model; with more
-    models, each has its own colour and hatch. Bars of negative differences point down; undefined
-    ones are omitted. Lines show bootstrap intervals if the results have them. Model labels and the
-    protocol are above.
+    models, each has its own colour and hatch. Bars for negative differences point down; undefined
+    differences are omitted. Lines show bootstrap intervals if the results have them. Model labels
+    and the protocol are above the bars.
 
     Parameters
     ----------
