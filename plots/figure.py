@@ -163,7 +163,7 @@ class FigureKind:
     usual : bool
         Whether a study draws the figure by default.
     single : bool
-        Whether one axes shows a single model.
+        Whether each axes shows only one model.
     datasets : bool
         Whether the figure can show models of several data sets.
     published : bool

@@ -1,4 +1,4 @@
-"""What questions are about, images or people, with annotated interactions and candidates.
+"""The subjects of questions, images or people, with their annotations and candidates.
 
 Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question consists of
 all actions of the objects that the person interacts with, except the annotated ones. Interactions

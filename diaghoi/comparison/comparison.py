@@ -479,7 +479,7 @@ def _marked(
 def _told(
     table: Table, place: int, marked: set[tuple[tuple[str, str], str]], first: str
 ) -> str | None:
-    """Return the best model of a column if tests against the first set it apart from all others."""
+    """Return the best model of a column if the tests distinguish it from all other models."""
     column = table.columns[place]
     cells = {row.title: row.cells[place] for row in table.rows if row.kind == "entry"}
     best = [label for label, cell in cells.items() if cell.best]

@@ -94,9 +94,9 @@ class Protocol:
         published Diag-HOI code. According to the paper (appendix B) a duplicate is removed.
     fitting_boxes : {"own", "stored at the rank"}
         Boxes that decide whether a wrong prediction fits an annotated triplet. "stored at the rank"
-        is a defect of the published Diag-HOI code on V-COCO: it confuses the k-th best prediction
-        of an image and a role with the k-th stored one, so the file order changes the cost of
-        errors. Labels, and mAP before repairs, are not affected.
+        is a defect of the published Diag-HOI code on V-COCO: for each image and role, it takes the
+        k-th stored prediction for the k-th best, so the file order changes the cost of errors.
+        Labels, and mAP before repairs, are not affected.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
@@ -555,8 +555,8 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
         line that a report ends with, ``hico-det-520|11pt|zero|iou.75|rare.train``; or your own
         protocol.
     usual : Protocol, optional
-        Default protocol of the data set, which a text may name, or change without naming it:
-        ``iou=0.75``.
+        Default protocol of the data set. Choices without a name, such as ``iou=0.75``, change this
+        protocol.
     **changes
         Fields of :class:`Protocol` to set; None leaves a field as it is.
 

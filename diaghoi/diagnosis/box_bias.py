@@ -70,7 +70,7 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
 
 
 def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
-    """Detect boxes that are shifted by one pixel, apart from random errors.
+    """Detect boxes that are shifted by one pixel, allowing for random errors.
 
     Parameters
     ----------

@@ -22,8 +22,9 @@ from diaghoi.exceptions import InputError
 # of such boxes.
 LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
-# Boxes are far off if, on either side, less than this share is close to a box of the other side.
-# Even a weak detector reaches half; swapped coordinates or images reach at most a tenth.
+# Boxes are far off if less than this share of the annotated boxes is close to a predicted box, and
+# less than this share of the predicted boxes to an annotated one. Even a weak detector reaches
+# half; swapped coordinates or images reach at most a tenth.
 LEAST_CLOSE = 0.15
 # Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
 SUSPECT = 0.45

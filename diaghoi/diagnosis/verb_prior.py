@@ -64,7 +64,7 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
     annotations : Scenes
         Annotated images.
     counted : (C,) bool array
-        HOI classes that count. Pairs without any of these triplets are not counted either.
+        HOI classes that count. Pairs without a triplet of these classes are not counted.
     by_object : bool
         Whether to count the pairs of each object category separately, instead of all together.
     """

@@ -203,8 +203,9 @@ def _label_boxes(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Label boxes with the categories of their triplets.
 
-    Returns each new box's row in the file and label, and each triplet's new boxes. A box that is
-    used with several categories becomes several boxes; an unused box has no label.
+    Returns, for each new box, its row in the file and its label; and for each triplet, its new
+    boxes. A box that is used with several categories becomes several boxes; an unused box has no
+    label.
     """
     kinds = np.int64(len(vocabulary.objects) + 1)
     unused = np.setdiff1d(np.arange(len(label)), np.concatenate([human, objects]))
