@@ -68,8 +68,8 @@ def running_a_command() -> bool:
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
 NO_MEMORY = "not enough memory for this input"
 _NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
-# Number of names among which similar ones are searched for: more than any vocabulary has, fewer
-# than a file may have.
+# Maximum number of names to search for similar ones: more than any vocabulary has, fewer than a
+# file could have.
 _MOST_CHOICES = 2000
 
 

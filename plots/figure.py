@@ -250,7 +250,7 @@ def plot(
             )
     if column is not None:
         for name in (*([] if ax is None else ["ax"]), *settings):
-            raise InputError(f"{name}: is not for a figure as wide as a column; leave one of both")
+            raise InputError(f"{name}: cannot be combined with column; give only one of them")
     if path is not None:
         check_suffix(path)
     if column is None:

@@ -20,8 +20,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.output import replacing
 
 DRAWN = ("pdf", "svg", "png")
-"""File formats of figures, for papers, pages and slides. Date that is fixed, so that equal figures
-give equal files.
+"""File formats of figures, for papers, pages and slides.
 """
 SINGLE_COLUMN = 3.25
 """Width in inches of a figure in one column of a two-column paper."""

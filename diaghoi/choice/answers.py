@@ -175,7 +175,7 @@ def read_answers(
     if not answers:
         raise InputError(
             f"{content.file}: answers none of the {len(questions)} questions of {questions.file}"
-            + (f"; the first here is of {unasked[0]}" if unasked else "")
+            + (f"; the first answer here is for {unasked[0]}" if unasked else "")
             + "; give the answers to these questions"
         )
     return Answers(

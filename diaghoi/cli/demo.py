@@ -51,9 +51,9 @@ def demo(choices: DemoOptions) -> None:
     """Simulate data and two detectors, and report on both.
 
     The folder then contains the annotations and predictions in the formats of the field (.pkl) and
-    in the package's own (.npz), and each detector's report as text, JSON and one figure. With
-    --robustness, the folder contains a study of both detectors under 20 corruptions x 5 severities,
-    with figures and JSON.
+    in the package's own (.npz), each detector's report as text and JSON, a figure of both, and a
+    study for 'compare' and 'figures'. With --robustness, the folder contains a study of both
+    detectors under 20 corruptions x 5 severities, with figures and JSON.
     """
     out, quiet = choices.out, choices.quiet
     check_folder(out)

@@ -300,7 +300,7 @@ def _errors(results: Sequence[Result], *, shares: bool) -> Contents:
         return None if counted is None else ratio(*counted) if shares else counted[0]
 
     names = [*part(results[0], "errors"), *TOTALS]
-    caption = "Numbers of predicted triplets; of annotated triplets for missed and false negative."
+    caption = "Numbers of predicted triplets; for missed and false negative, of annotated triplets."
     caption += _published(results)
     if "ignored" in names:
         caption += "\nIgnored: on people without annotated actions, not among the predictions."
@@ -308,7 +308,7 @@ def _errors(results: Sequence[Result], *, shares: bool) -> Contents:
     if shares:
         names = [name for name in names if name != "ignored"]
         caption = (
-            "Shares of predicted triplets; of annotated triplets for missed and false negative."
+            "Shares of predicted triplets; for missed and false negative, of annotated triplets."
         )
         texts = _texts("error_shares", caption)
     unit: Unit = "percent" if shares else "count"

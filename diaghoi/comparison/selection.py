@@ -177,7 +177,7 @@ def unknown_table(name: str, titles: Mapping[str, str]) -> InputError:
     """Create the error for an unknown table name, given the titles of all tables by key."""
     return InputError(
         f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
-        f"of {', '.join(dict.fromkeys(titles.values()))}, or one with {BESIDE} behind it"
+        f"of {', '.join(dict.fromkeys(titles.values()))}, or append {BESIDE} to one of them"
     )
 
 

@@ -187,7 +187,8 @@ def differences(annotations: Scenes, others: Scenes) -> Differences:
 def _triplets(scenes: Scenes) -> Counter[tuple[object, ...]]:
     pair = scenes.triplet_pair
     human, objects = scenes.pair_human[pair], scenes.pair_object[pair]
-    # Boxes are compared to the pixel: clipping and counting from zero or one change them by less.
+    # Boxes are compared in whole pixels, because clipping and counting from zero or one change them
+    # by less.
     box = np.concatenate([scenes.box_xyxy, np.full((1, 4), -1.0)]).round()
     rows = np.column_stack([scenes.triplet_class, scenes.triplet_verb, box[human], box[objects]])
     names = scenes.names[scenes.triplet_image].tolist()

@@ -331,7 +331,7 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
 
 
 def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
-    """Split all runs at ranks of the whole: (cuts, runs, 2) first row and one past the last.
+    """Cut all runs at the same ranks of their merged order; first row and end row, (cuts, runs, 2).
 
     Equal scores are split too, since rows of an earlier run precede rows of a later run.
     """

@@ -371,7 +371,7 @@ _KINDS = {
 """Types of the choices that can be set by a text."""
 _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
-    "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
+    "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number of at least 0"),
 }
 """Numeric choices: the type, the minimum and maximum, and both in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")

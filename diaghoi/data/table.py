@@ -269,7 +269,7 @@ class TextTable:
 
 
 def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
-    """Format a number, a fraction if the unit is percent or points; a dash for None.
+    """Format a number, which is a fraction for percent and points; None becomes a dash.
 
     Two decimals for percent, indices and points; none for counts; one for others. Points and
     changes always have a sign; other units have one if they are ``signed`` differences.

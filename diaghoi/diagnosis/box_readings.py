@@ -27,7 +27,7 @@ ONE_SCALE, SPREAD = 0.9, 0.3
 SIZES = (0.4, 0.5, 0.6, 0.75, 1.3, 1.6, 2.0, 2.5, 3.2)
 # Tolerance in pixels between the image widths implied by two mirrored boxes of one image.
 MIRRORED = 15
-# Images with more pairs of an annotated and a predicted box are not searched for scales.
+# Images with more pairs of an annotated and a predicted box than this are not searched for scales.
 COMPARED = 50_000
 
 

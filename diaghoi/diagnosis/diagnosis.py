@@ -198,7 +198,9 @@ class Diagnosis(DiagnosisMethods):
             for name in ("protocol", "known_object_source", "pair_source"):
                 mine, other = getattr(first, name), getattr(part, name)
                 if mine != other:
-                    raise InputError(f"diagnoses with different {name} do not add: {mine}, {other}")
+                    raise InputError(
+                        f"diagnoses with different {name} cannot be added: {mine}, {other}"
+                    )
         names = np.concatenate([part.names for part in parts])
         # Images without names are joined by position, so images that diagnoses share cannot be
         # detected.

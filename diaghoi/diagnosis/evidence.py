@@ -311,7 +311,7 @@ class _Rows:
     def merge(
         self, columns: Mapping[str, Array], hoi: int, shares: Sequence[range], scratch: Scratch
     ) -> None:
-        """Rank all rows of a class, given the ranked rows of each share of the blocks."""
+        """Rank all rows of a class, given its rows ranked within each range of blocks."""
         place = self.places(hoi)[[*(share.start for share in shares), self.blocks]]
         mine = slice(*place[[0, -1]].tolist())
         table = {name: values[mine] for name, values in columns.items() if name != "class"}

@@ -284,7 +284,7 @@ def refuse_result(path: str | os.PathLike[str], what: str) -> None:
         ) from None
     value = read_object(path)
     if VERSION in value:
-        written, more = "diaghoi, as --json writes them", ""
+        written, more = "a diaghoi command with --json", ""
         if value.keys() >= REPORT:
             written = "'diaghoi report --json'"
             more = ", or look at saved results with 'diaghoi compare'"

@@ -58,13 +58,13 @@ def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
         ]
     val = sum(name in v_coco_images()["val"] for name in elsewhere)
     of = [
-        f"{count} of {split}"
-        for split, count in (("val", val), ("train or of no split at all", len(elsewhere) - val))
+        f"{count} in {split}"
+        for split, count in (("val", val), ("train or no split at all", len(elsewhere) - val))
         if count
     ]
     return [
         f"{len(elsewhere)} of {len(names)} images are not in V-COCO's test split, on which the "
-        f"benchmark is evaluated, but in {' and '.join(of)}: {some_of(elsewhere)}"
+        f"benchmark is evaluated: {' and '.join(of)} ({some_of(elsewhere)})"
     ]
 
 

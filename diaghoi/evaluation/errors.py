@@ -158,7 +158,8 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
     Returns
     -------
     (T,) int array
-        For the k-th best triplet of its verb and image, the pair of the k-th stored triplet.
+        For the k-th best triplet of a verb and image, the pair of the k-th stored triplet of that
+        verb and image.
     """
     image, verb = predictions.triplet_image, predictions.triplet_verb
     best_first = order[np.lexsort((verb[order], image[order]))]

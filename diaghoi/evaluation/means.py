@@ -35,7 +35,7 @@ def split_means(
     protocol : Protocol
         Rules for classes without true positives and without annotations.
     splits : dict
-        (C,) mask of each split. In "full", classes without any row count 0 even if classes without
+        (C,) mask of each split. In "full", classes without rows count as 0, even if classes without
         true positives are omitted.
 
     Returns

@@ -420,9 +420,9 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
     Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets is
-    not an HOI class. Annotations of other data sets may contain such mistakes only if image names
-    show the data set (``named``). The best predictions decide. Files in the package's
-    own format name their data set.
+    not an HOI class. Such mistakes are tolerated in annotations only if image names show the data
+    set (``named``). The best predictions decide. Files in the package's own format name their data
+    set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return

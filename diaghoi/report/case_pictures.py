@@ -128,5 +128,5 @@ class CasePictures(FoundPictures):
 
 
 def words_for(picture: Picture) -> str:
-    """Explain why a frame is empty, in few words that hide little of the boxes."""
+    """Explain briefly why a frame is empty, so that the text covers little of the boxes."""
     return EMPTY[picture.problem] if picture.image is None else ""

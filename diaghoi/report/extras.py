@@ -289,7 +289,7 @@ def _calibration(result: Result) -> TextTable:
         "Calibration of triplet scores, %",
         ["All"],
         [[*direction, *lines]],
-        caption="The errors and true positives add up to how much too high or low scores are. "
+        caption="Errors and true positives add up to how far scores are too high or low. "
         "On average: over all predictions, including those with low scores."
         if direction
         else "",

@@ -47,7 +47,7 @@ class Type(NamedTuple):
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
 # Font sizes of tables for one column; the smaller is for names that cannot be broken enough to fit.
 NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 4.0, 1.5)
-# Widths of wide letters and capitals, of bold digits, and of points, relative to a digit.
+# Widths, relative to a digit, of wide letters and capitals, of bold digits, and of decimal points.
 WIDE, BOLD, POINT = 1.5, 1.14, 0.6
 
 

@@ -296,8 +296,8 @@ def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
         return ""
     low, high = (_percent(bounds[key]["full"]) for key in ("worst", "best"))
     return (
-        f" with all predictions of a class in one rank, {low} to {high} if scores ranked them, "
-        "duplicates last"
+        f" with all predictions of a class tied, {low} to {high} over all rankings with duplicates "
+        "last"
     )
 
 

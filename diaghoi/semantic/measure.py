@@ -19,7 +19,7 @@ Subset = Literal["all", "single-hoi"]
 Rule = Literal["algorithm", "figure"]
 Matching = Literal["boxes", "class"]
 SAME_PAIR = 0.8
-"""IoU from which two annotated boxes are the same box, in the search for single pairs."""
+"""Minimum IoU at which two annotated boxes count as the same box when looking for single pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)

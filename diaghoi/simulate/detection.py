@@ -161,7 +161,7 @@ def _boxes(
     detector: Detector,
     rng: np.random.Generator,
 ) -> tuple[Sightings, IntArray, IntArray]:
-    """Return a list of boxes, shared or two for every pair, and the two rows of each pair."""
+    """Return boxes, shared by pairs or two for each pair, and the rows of each pair's two boxes."""
     if detector.shared_boxes:
         return seen, human, object_box
     own = seen.take(np.stack([human, object_box], axis=1).ravel())

@@ -48,8 +48,7 @@ TOGETHER = 64
 # Number of groups of images that the jackknife leaves out in turn.
 GROUPS = 200
 FEW = 30
-"""Number of predictions and annotated triplets that must carry a cost for it to have an interval.
-"""
+"""Number of predictions and annotated triplets that a cost must rest on to have an interval."""
 TOO_FEW = f"fewer than {FEW} annotated triplets or predictions carry this cost"
 """Reason why a cost has no interval."""
 

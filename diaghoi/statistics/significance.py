@@ -333,8 +333,8 @@ def sample_pair(
     one, other : ResampledAlone
         The models, resampled alike.
     mixed : callable
-        Function of both models together, from (2 * images, B) weights of the first model's images,
-        followed by the second model's, to (B,) values by name.
+        Function that computes (B,) values by name for both models together, given (2 * images, B)
+        weights: first those of the first model's images, then those of the second model's.
     names : iterable of str
         Names of the numbers to compare.
     progress : callable, optional
@@ -422,8 +422,8 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     spread = chance.std(axis=1)
     moving = spread > 0
     if moving.any():
-        # A difference in few images is equal in nearly all exchanges, and its tiny spread would
-        # exaggerate it (Tusher et al., Significance analysis of microarrays, 2001).
+        # A difference in few images takes the same value in nearly all exchanges, and its tiny
+        # spread would exaggerate it (Tusher et al., Significance analysis of microarrays, 2001).
         spread = np.maximum(spread, np.median(spread[moving]))
     # A difference that no exchange changes provides no evidence.
     spread[~moving] = np.inf

@@ -149,7 +149,7 @@ def _apart(one: SliceResult, other: SliceResult, number: int) -> float:
 def _slice_dots(target: Axes | Figure, ax: Axes, models: Sliced, names: Sequence[str]) -> None:
     """Draw a dot and an interval for each model next to the names of the slices."""
     first, groups = models[0][0], _clearest(models)
-    # Headings are as high as rows of two models, whatever the number of models.
+    # A heading is as high as a row with two models, however many models are drawn.
     heading = ROW / _row(len(models))
     ticks: list[tuple[float, str, bool]] = []
     places: list[int] = []

@@ -191,7 +191,8 @@ def _percent(share: float) -> str:
 def _layout(panels: int, names: int, width: float) -> tuple[int, int, bool]:
     """Return panels per row, names per panel, and whether cells have room for numbers.
 
-    Cells show numbers if a page still has enough rows; names beyond the page are omitted.
+    Cells show numbers if cells of that size leave enough rows on a page; names that do not fit on
+    the page are omitted.
     """
     for cell in (CELL, NARROW):
         columns = min(panels, max(1, int(width / (len(LABELS) * cell + GAP))))

@@ -223,7 +223,7 @@ def _needed(caption: Caption) -> float:
 
 
 def _write_lines(figure: Figure, lines: Iterable[_Line], x: float, down: float) -> None:
-    """Write lines below each other."""
+    """Write lines one below the other."""
     wide, tall = figure.get_size_inches()
     for line in lines:
         start = x + (KEY + AFTER) / 72 * line.inset

@@ -108,7 +108,7 @@ BAD = [
     ([LINE | {"options": [*OPTIONS]}] * 2, "line 1: 'reply' is missing"),
     ([{"imgae": "HICO_0.jpg", "reply": "A"}], r"line 1: 'image' is missing \(did you mean 'imgae'"),
     ([{"HICO_0.jpg": [RIDE]}], r"image 'HICO_0\.jpg': .*; give \{'QA_0': \[chosen options\]\}"),
-    ([{"image": {"QA_0": []}}], "answers none of the 2 questions .* here is of image QA_0; give"),
+    ([{"image": {"QA_0": []}}], "answers none of the 2 questions .* here is for image QA_0; give"),
     ([FIRST | {"options": [*OPTIONS, *["None"] * 23]}], "options: has 27 of them; .* at most 26"),
     ([FIRST | {"options": "ABC"}], "line 1: options: 'ABC'; give a list of option texts"),
     ([LINE | {"reply": "A"}], "line 1: 'options' is missing; there are: image, reply"),

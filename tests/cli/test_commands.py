@@ -217,6 +217,9 @@ def test_demo(run, alone: Path) -> None:
     assert f"a holds {', '.join(names)}." in done.out
     command = done.out.splitlines()[-1].removeprefix("Try: diaghoi ").split()
     assert command == ["compare", "a/study.toml"]
+    files = ("a/one_stage.pkl", "--annotations", "a/annotations.pkl")
+    again = json.loads(run("report", *files, "--pairs", "a/one_stage_pairs.pkl", "--json", "-").out)
+    assert again == json.loads((alone / "a" / "one_stage.json").read_text())
     compared = json.loads(run(*command, "--json", "-").out)
     assert [(each["label"], each["stage"]) for each in compared["models"]] == [
         *(("one_stage", "one"), ("two_stage", "two"))

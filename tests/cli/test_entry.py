@@ -130,8 +130,12 @@ def test_a_signal_ends_a_command_in_one_line(number, code, word, run, data, monk
 
 def test_the_package_runs_as_a_module(capsys, monkeypatch) -> None:
     monkeypatch.setattr(sys, "argv", ["diaghoi", "--version"])
-    with pytest.raises(SystemExit) as left:
-        runpy.run_module("diaghoi", run_name="__main__")
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as left:
+            runpy.run_module("diaghoi", run_name="__main__")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert left.value.code == 0
     assert capsys.readouterr().out == f"{diaghoi.__version__}\n"
 

@@ -189,7 +189,7 @@ def test_a_saved_result_is_refused_where_something_else_is_wanted(tmp_path: Path
             example("A"),
             "saved result of 'diaghoi report --json'; give the predictions themselves, or",
         ),
-        ({"diaghoi": "0.1.0", "soft_map": 0.5}, "saved result of diaghoi, as --json writes them"),
+        ({"diaghoi": "0.1.0", "soft_map": 0.5}, "saved result of a diaghoi command with --json"),
     ):
         path.write_text(json.dumps(value))
         with pytest.raises(InputError, match=message):

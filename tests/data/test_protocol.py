@@ -204,7 +204,7 @@ def test_a_line_with_groups_needs_the_same_groups(group: Group) -> None:
         ("hico-det,iou=half", "protocol.iou: is 'half'; give a number"),
         ("hico-det,iou=0", "protocol.iou: is 0.0; give a number above 0, up to 1"),
         ("hico-det,iou=50", "protocol.iou: is 50.0; give a number above 0, up to 1"),
-        ("hico-det,added-to-union=-1", "protocol.added_to_union: is -1.0; give a number from 0"),
+        ("hico-det,added-to-union=-1", "added_to_union: is -1.0; give a number of at least 0"),
         ("hico-det,considered=0", "protocol.considered: is 0; give a whole number from 1 to"),
         ("hico-det,ap=11point", "is '11point' (did you mean '11-point'"),
         (f"hico-det,top-of-class={10**30}", "protocol.top_of_class: is 1000000"),

@@ -208,7 +208,7 @@ def test_diagnoses_that_do_not_add() -> None:
         ([one, part("a.jpg")], "diagnoses that share images cannot be added: a.jpg"),
         (
             [one, part("b.jpg", "cdn")],
-            "diagnoses with different protocol do not add: ",
+            "diagnoses with different protocol cannot be added: ",
         ),
     ):
         with pytest.raises(InputError) as refusal:

@@ -118,7 +118,7 @@ BAD = [
     ('protocol = { pairing = "person" }', f"protocol: pairing: unknown key; {KNOWN}"),
     (
         "protocol = { added_to_union = -1.0 }",
-        "protocol.added_to_union: is -1.0; give a number from 0",
+        "protocol.added_to_union: is -1.0; give a number of at least 0",
     ),
     ('protocol = { classes = "roles" }', f"protocol.classes: is 'roles'; {CLASSES}"),
     ('protocol = { classes = "evaluated" }', f"protocol.classes: is 'evaluated'; {CLASSES}"),

@@ -140,7 +140,7 @@ def test_a_figure_is_as_wide_as_a_column(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"column: 'singel' is not known \(did you mean 'single'"):
         d.plot(column="singel")
     for name, more in (("ax", {"ax": ax}), ("split", {"split": "rare"})):
-        with pytest.raises(InputError, match=f"{name}: is not for a figure as wide as a column"):
+        with pytest.raises(InputError, match=f"{name}: cannot be combined with column"):
             d.plot("delta_map", column="single", **more)
     with pytest.raises(InputError, match=r"f\.txt: cannot be drawn: the ending '\.txt'"):
         d.plot(path="f.txt")

@@ -76,7 +76,7 @@ def page_data(
           and ``kind`` ("prediction", "annotation", "total" or "own");
         - ``classes``: ``number``, ``name``, ``verb``, ``annotated``, and for each model
           (``models``) ``ap``, ``max_recall``, ``predicted``, the count of each label and of missed
-          triplets, and ``delta`` by oracle; None if the predictions of no model are known;
+          triplets, and ``delta`` by oracle; None if no model's predictions are known;
         - ``curves``: for each model, by oracle ("" for none), the corners of all curves: ``start``
           (first corner of each class, then the number of corners), and ``recall`` and
           ``precision``, as multiples of 1 / ``fine``;

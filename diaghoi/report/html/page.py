@@ -54,8 +54,9 @@ from diaghoi.report.verdict import verdict
 MOST_CASES = 24
 """Number of cases per error that are described in a sentence, by default."""
 MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
-"""Numbers of images on a page. The first, divided by the number of detectors but not below the
-second, limits the images with drawings; the third limits the images with pictures, 40 kB each.
+"""Numbers of images on a page. Images with drawings: at most the first number divided by the number
+of detectors, or the second number if that is larger. Images with pictures, 40 kB each: at most the
+third number.
 """
 PIXELS, QUALITY = 480, 80
 SCRIPTED = ("cases", "curves", "scores")
@@ -509,7 +510,7 @@ def _hundredths(value: int | None) -> str:
 def _parts(
     data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
 ) -> dict[str, Part]:
-    """List the collapsible parts of the page; titles tell which parts clicks do not filter."""
+    """List the collapsible parts of the page; a title says so if clicks do not filter its part."""
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (

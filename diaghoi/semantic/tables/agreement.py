@@ -454,7 +454,7 @@ def _mean(values: FloatArray, confidence: float) -> tuple[float, float, float]:
     if not len(values):
         return math.nan, math.nan, math.nan
     mean = float(values.mean())
-    # The deviation of a few changes, mostly of one point, is not meaningful.
+    # The standard deviation of only a few changes, most of them by one point, is not meaningful.
     if len(values) < FEWEST or not np.ptp(values):
         return mean, math.nan, math.nan
     error = float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -111,7 +111,7 @@ def read_human_ratings(
     if len(people) < 2:
         raise InputError(
             f"{path}: ratings of {len(people)} people ({some_of([*people]) or 'none'}); agreement "
-            f"needs columns of two, with whole numbers from 0 to {highest}"
+            f"needs ratings by at least two, in whole numbers from 0 to {highest}"
         )
     ratings = [_ratings(path, cells, highest) for cells in people.values()]
     described = {name: cells for name, cells in others.items() if name not in people}

@@ -229,7 +229,7 @@ def _listed(
 def _squared(
     path: Path, arrays: Mapping[str, Member], words: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """List the pairs of a square table, or one per rater, that any rater scores above 0."""
+    """List the pairs with a score other than 0 in a square table, or in one table per rater."""
     square = _floats(path, arrays, "values")
     shape = square.shape
     square = square[None] if square.ndim == 2 else square
