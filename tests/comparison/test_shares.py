@@ -63,6 +63,15 @@ def test_shares_add_up_to_the_difference(problem, rows) -> None:
     assert absolute == sorted(absolute, reverse=True)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_shares_of_a_kind_add_up_to_a_difference_that_is_not_zero(kind: str) -> None:
+    truth, one, other = simulated(12, 3)
+    total = diagnose(truth, other).mean_ap["full"] - diagnose(truth, one).mean_ap["full"]
+    assert abs(total) > 0.01
+    found = compared(truth, one, other).of[kind]
+    assert sum(each.share for each in found) == pytest.approx(total, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", ["hico-det-520", "diag-hoi", "cdn"])
 def test_what_an_image_decides_is_what_is_gone_without_it(name: str) -> None:
     truth, one, other = simulated(12, 3)

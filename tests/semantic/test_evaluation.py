@@ -621,6 +621,10 @@ def test_predictions_of_v_coco_may_lack_objects() -> None:
         )
         assert "the predictions do not name their objects: only verbs are compared" in result.notes
         assert result.classes["name"].tolist() == ["ride instr"]
+        words = Similarity(names=("ride",), values=np.eye(1), name="one")
+        few = evaluate(truth, predictions, words, replace(words, name="no object")).notes
+        assert any("verbs are not in the table 'one'" in note for note in few)
+        assert not any("'no object'" in note for note in few)
         # The wrong one is closest to its own action, which is annotated nowhere.
         assert result.candidates.nearest_sigma.tolist() == [1.0]
 

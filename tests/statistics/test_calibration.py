@@ -210,6 +210,7 @@ def test_parts_sum_in_v_coco(
 
 def check(found: Calibration, diagnosis: Diagnosis) -> None:
     score, label = diagnosis.ledger.row_score, diagnosis.ledger.row_label
+    assert len(found.edges) == len(found.counts) + 1
     if not len(score):
         assert found.note == "calibration: there are no predictions"
         return

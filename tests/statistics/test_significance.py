@@ -157,6 +157,9 @@ def test_bounds_of_a_difference_in_words(
         sentence="",
     )
     assert words in corrected([found])[0].sentence
+    # A p-value at the level is not below it.
+    assert not corrected([replace(found, p=0.05)])[0].significant
+    assert corrected([replace(found, p=0.04)])[0].significant
 
 
 def test_the_mean_of_a_protocol_is_named_beside_another_official_one() -> None:
