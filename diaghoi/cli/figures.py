@@ -31,6 +31,17 @@ LARGE = 20_000_000  # bytes of predictions
 ONE = "show one data set at a time; draw the study of each"
 
 
+def _listed() -> str:
+    """List the figures of a study, one per line."""
+    from diaghoi import plots
+
+    width = max(map(len, plots.FIGURES))
+    return "\n".join(
+        f"{name:{width}}  {kind.title}{' (default)' if kind.usual else ''}"
+        for name, kind in plots.FIGURES.items()
+    )
+
+
 @options_class
 class FigureOptions:
     """Options for the figures."""
@@ -40,7 +51,11 @@ class FigureOptions:
     column: options.Column = "double"
     format: str = option("pdf", help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
     only: str | None = option(
-        None, metavar="NAME,...", help="Only these figures, separated by commas."
+        None,
+        metavar="NAME,...",
+        help="Only these figures, separated by commas; '--only help' lists them.",
+        callback=options.explaining(_listed),
+        is_eager=True,
     )
     every: bool = option(False, "--all", help="Draw all figures, not only the default ones.")
     images: Path | None = option(

@@ -216,15 +216,16 @@ def list_of_keys(keys: Mapping[str, Key]) -> str:
 
 def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
     """Create the callback of an option that lists its keys for the value ``help``."""
-    return explaining(f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}")
+    text = f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}"
+    return explaining(lambda: text)
 
 
-def explaining(text: str) -> Callable[[Any], Any]:
+def explaining(text: Callable[[], str]) -> Callable[[Any], Any]:
     """Create the callback of an option that prints a text for the value ``help``."""
 
     def callback(given: Any) -> Any:
         if "help" in ([given] if isinstance(given, str) else given or ()):
-            typer.echo(text)
+            typer.echo(text())
             raise typer.Exit
         return given
 

@@ -259,7 +259,7 @@ def _profile_of(by: Literal["verb", "object"]) -> None:
 
     @figure(
         f"error_profile_{by}",
-        f"Errors in the predictions of the most annotated {by}s make",
+        f"Errors in the predictions of the most annotated {by}s",
         data=lambda source: error_profile_table(diagnosis_of(source), by),
         single=True,
     )

@@ -49,6 +49,18 @@ def study(files: Path, alone: Path) -> Callable[..., Path]:
     return describe
 
 
+def test_the_figures_are_listed(run) -> None:
+    done = run("figures", "--only", "help")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines] == list(FIGURES)
+    default = [line.split()[0] for line in lines if line.endswith("(default)")]
+    assert default == [name for name, kind in FIGURES.items() if kind.usual]
+    assert next(line for line in lines if line.startswith("waterfall")).split(None, 1)[1] == (
+        FIGURES["waterfall"].title
+    )
+
+
 @pytest.mark.slow
 def test_all_figures_of_a_study(run, study, alone) -> None:
     words = ("--out", "pictures", "--format", "svg")
