@@ -126,7 +126,7 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     str
         `` (did you mean 'ride'?)``, or an empty string if nothing is close.
     """
-    if len(name) > LONGEST_NAME:  # the time of a comparison grows with the product of the lengths
+    if len(name) > LONGEST_NAME:  # the time to compare grows with the product of the lengths
         return ""
     near = [choice for choice in islice(choices, _MOST_CHOICES) if len(choice) <= LONGEST_NAME]
     close = difflib.get_close_matches(name, near, n=3)

@@ -22,9 +22,9 @@ UNKNOWN = 0.1  # margin around the boxes of an image of unknown size, as a share
 # A picture shows a part of an image where that makes its boxes at least this many times as large:
 ENLARGED, MOST_ENLARGED = 2.0, 8.0  # and at most so many times
 ROOM = 0.5  # the share of the picture that all boxes may then span
-NOTHING = (-0.5, -0.5, 639.5, 479.5)  # of a case without boxes, in an image of unknown size
-BESIDE = 0.12  # margin beside the boxes of a crop, as a share of their extent
-TINY, TINY_ROOM = 1 / 16, 0.25  # the same of a pair that is tiny although its annotation is not
+NOTHING = (-0.5, -0.5, 639.5, 479.5)  # frame of a case without boxes, in an image of unknown size
+BESIDE = 0.12  # margin around the boxes of a crop, as a share of their extent
+TINY, TINY_ROOM = 1 / 16, 0.25  # a smaller share for a tiny pair whose annotation is not tiny
 
 
 class PictureFrame(NamedTuple):
@@ -194,7 +194,7 @@ Colour = tuple[float, float, float]
 # Points:
 TAG = 6.5  # font size
 PAD = 1.3  # padding around the text of a tag
-HINTED = 1.03  # most by which hinted letters on screen are wider than their outlines
+HINTED = 1.03  # hinted letters on screen are at most so much wider than their outlines
 MOST = 60  # letters kept at each end of a name; no column has room for more
 DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
 
@@ -315,7 +315,7 @@ def short(name: str) -> str:
 LINE, CASING = 0.9, 0.45  # width of a line, and of its casing on each side
 DOT = 3.0
 DASHES = (0, (3.0, 2.0))
-GROUND = to_rgb("0.86")  # of an empty frame
+GROUND = to_rgb("0.86")  # colour of an empty frame
 
 
 # Light with a dark casing, dark with a light casing, and dashed: the styles differ even in

@@ -22,8 +22,8 @@ from diaghoi.data.arrays import FloatArray
 from diaghoi.plots.labels import MINUS, fitted, inches_of, text_width
 from diaghoi.plots.style import MODEL_COLOURS, SINGLE_COLUMN, ink_on, lighter, model_style
 
-TALLEST = 8.9  # inches: of a figure with its caption on a page
-NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
+TALLEST = 8.9  # inches: height of a figure that leaves room for its caption on a page
+NARROWEST = 1.5  # inches: least width of a panel, with its part of the scale
 MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE, NAME_SIZE = 8.0, 6.0
@@ -299,15 +299,15 @@ def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
 
 # Bars:
 
-FEW = 4  # models whose bars are told apart by lightness and hatch; more have colours of their own
+FEW = 4  # up to this many, lightness and hatch distinguish models; more have their own colours
 PALEST = 0.75  # share of white in the bars of the last of few models
-PALE = 0.45  # the same for the second model: its hatch must show on dark colours too
+PALE = 0.45  # the same for the second model, whose hatch must also show on dark colours
 FAINT = 0.25  # the same for bars in the models' own colours, on which hatches must show
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "||||", "oooo", "**", "//", "xx")
 GREY = (0.35, 0.35, 0.35)
 EDGE = "0.15"
-LEAN = 0.7  # points: vertical digits lean to the left, by half the room of letters such as p
-ROOM = 0.105, 0.078  # inches: width of a bar that has a number of either size beside it
+LEAN = 0.7  # points: vertical digits lie too far left, by half the room for letters such as p
+ROOM = 0.105, 0.078  # inches: least width of a bar with a number of either size
 
 Rgb = tuple[float, float, float]
 

@@ -44,11 +44,11 @@ HEAD, LINE, COSTS, SHARES, FRAME, BAR = 0.4, 0.14, 1.9, 1.8, 0.65, 0.15  # inche
 TALLEST = 1.5  # largest factor by which charts are stretched to fill a page
 SIZE, SMALL = 7.0, 6.0  # points
 SCALE = 0.5  # inches: at the left of bars
-BESIDE = 0.58  # share of a row that bars take beside ranks
+BESIDE = 0.58  # share of a row's width for the bars, next to the ranks
 SHEET_MODELS = 2
 """Maximum number of detectors on a sheet."""
 CASES = 4  # in a row
-LEAST = 5  # annotated triplets of a class that is shown
+LEAST = 5  # least number of annotated triplets of a class that is shown
 NAMES, NUMBER = 1.6, 0.4  # inches: for the names of a table's rows, and for a number
 CLASS_ROOM = 1.25  # inches: for the name of a class
 LIST_ROOM = ROOM / 2 - CLASS_ROOM - 2 * GAP  # inches: beside names

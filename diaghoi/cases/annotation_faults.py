@@ -318,7 +318,7 @@ def confident_people(images: LabelledImages) -> BoolArray:
     ):
         box, other = unmatched[owner], confident[position]
         agree = reaches(protocol, iou_of(xyxy, box, xyxy, other, protocol.margin))
-        agree |= box == other  # the IoU of a box without area with itself is 0
+        agree |= box == other  # a box without area has an IoU of 0 with itself
         agreed[box[agree]] = True
     return _of_triplets(images, agreed)
 

@@ -199,7 +199,7 @@ def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(named, dict):
             raise InputError(f"{where}: {shown(named)}; give {{{FIRST!r}: [chosen options]}}")
         for name, chosen in named.items():
-            if not name.endswith("_reasoning"):  # of the published scorer
+            if not name.endswith("_reasoning"):  # explanations in files of the published scorer
                 yield f"{where}: {name}", {"image": image, "question": name, "chosen": chosen}
 
 

@@ -399,7 +399,7 @@ def _position_figures(
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
     if result["positions"] is None and not named:
         return {}
-    choice_positions_table(result)  # raises an error for a missing order before anything is written
+    choice_positions_table(result)  # fails before anything is written if the order is missing
     caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     return _figures(lambda: choice_positions(result), caption)
 

@@ -18,7 +18,7 @@ from diaghoi.cli.robustness import FIGURES, robustness
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 
-IMAGES = 100  # maximum number of images, because the files could fill the disk
+IMAGES = 100  # at most, because more files could fill the disk
 DETECTORS = {each.name: each for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)}
 PREDICTIONS = 'file = "{label}.npz"'
 CORRUPTED = """clean = "{label}/clean.npz"

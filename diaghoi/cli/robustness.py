@@ -110,7 +110,7 @@ class RobustnessOptions(TableOptions):
     def check_files(self, study: RobustnessStudy) -> None:
         """Reject outputs that cannot be written, or that would overwrite files of the study."""
         inputs = [self.study, study.annotations, study.instances, study.ids]
-        for run in study.runs():  # unreadable files are reported at the end
+        for run in study.runs():  # runs with unreadable files are reported at the end
             paths = map(Path, run.files)
             inputs += [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
         self.check(KINDS, [*inputs, *study.tables], STEM)

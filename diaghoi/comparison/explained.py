@@ -19,7 +19,7 @@ from diaghoi.oracles import ERROR_WORDS, error_title
 from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.statistics.significance import Difference, p_cell, shown_p
 
-NAMED = 3  # maximum number of parts, of verbs and so on, in the sentence
+NAMED = 3  # parts, verbs, objects or images in the sentence, at most
 LISTED = 5  # rows of each kind in the listing
 ATTEMPTS = {
     "human_box": "a prediction with the same object, but a wrong human box",

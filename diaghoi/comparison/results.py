@@ -15,7 +15,7 @@ from diaghoi.diagnosis.saved import load
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.oracles import error_title
 
-WITHOUT = "class without true positive"  # among the choices of a protocol
+WITHOUT = "class without true positive"  # a choice of a protocol
 CHANGED = (
     "Means omit classes without a true positive, but a class left without predictions by a "
     "repair counts as 0 in Full. Repairs thus change the classes of a mean, and ΔmAP of Full can "

@@ -30,7 +30,7 @@ from diaghoi.statistics.significance import level_of, resampled_alone, sample_pa
 KINDS = ("verb", "object", "class")
 SPLIT = "full"
 IMAGES = 100  # of the JSON
-LEAST = 10  # annotated images of an interval
+LEAST = 10  # annotated images, below which there is no interval
 RESAMPLES = 200
 
 

@@ -12,9 +12,9 @@ from diaghoi.statistics.significance import p_cell
 from diaghoi.statistics.slice_figures import F1, MAP, RECALL
 
 Found = Mapping[str, Any]
-Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and how its cell is made of a slice
+Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and the function that computes its cell
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
-MORE = 3  # number of detectors above which a finding names its detector
+MORE = 3  # findings name their detector if there are more detectors than this
 WHERE = (
     "Predictions belong to a slice by image, to a slice of classes by class, and to a slice of "
     "annotated pairs by the annotated triplet that they found or are assigned to, otherwise by "

@@ -143,7 +143,7 @@ class _Annotated:
 
     def __init__(self, scenes: Scenes) -> None:
         self.scenes = scenes
-        self.instance = instances(scenes)  # (B,) first box that shows the same instance
+        self.instance = instances(scenes)  # (B,) index of the first box of the same instance
         # (T,) box and instance of the person and of the object, -1 without one
         self.human = scenes.pair_human[scenes.triplet_pair]
         self.object = scenes.pair_object[scenes.triplet_pair]

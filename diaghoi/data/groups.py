@@ -214,8 +214,8 @@ def _base_of(
         # Without numbers, there is nothing to determine, and a single 0 is more likely a slip.
         return 1, []
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
-        return int(0 not in every), []  # the error of finding the classes says what is wrong
-    signs: dict[int, str] = {}  # what first says that the numbers count from 0, and from 1
+        return int(0 not in every), []  # looking up the classes then reports what is wrong
+    signs: dict[int, str] = {}  # the first evidence that numbers start at 0, and at 1
     for name, members in numbers.items():
         kinds = {base: _kind({hoi - base for hoi in members}, vocabulary) for base in (0, 1)}
         said = {base: f"'{name}' is {kind}" for base, kind in kinds.items() if kind}

@@ -108,7 +108,7 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
     first, stop = np.searchsorted(ledger.row_class, bounds).tolist()
     true = ledger.true[first:stop]
     if protocol.ranking == "as one":
-        true = np.sort(true)  # false rows first, see Evaluated.ranked_by
+        true = np.sort(true)  # false rows first; see Evaluated.ranked_by
     true = true[: protocol.top_of_class]
     return precision_recall(true, int(ledger.positives[hoi]))
 

@@ -251,7 +251,7 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
     """Check the table of contents of a file for a saved diagnosis."""
     try:
         return any(entry.filename == f"{KEY}.npy" for entry in entries(Path(path)))
-    except InputError:  # not even an archive
+    except InputError:  # the file is not even an archive
         return False
 
 

@@ -198,7 +198,7 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
     """
     notes = []
     if positives.sum() < FEW:
-        return []  # gives the means a number to quote
+        return []  # with so few triplets in all, no mean is worth quoting
     for split, members in splits.items():
         found = positives[members & (positives > 0)]
         if len(found) and found.sum() < FEW:

@@ -238,7 +238,7 @@ def _classes(
     """Return the object of each HOI class if the annotated numbers are classes."""
     numbers = combinations[:, 0]
     if len(np.unique(numbers)) < len(numbers):
-        return None  # a number with several objects is a verb
+        return None  # a number that occurs with several objects is a verb
     object_of = dict(combinations.tolist())
     last = max(int(numbers.max(initial=0)), int(predicted.max(initial=0)))
     # The object of a class that is never annotated is unknown.

@@ -532,7 +532,7 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     except ValueError as error:
         if stream.tell() < len(data) or isinstance(error, UnicodeError):
             raise
-    else:  # the regular expression was not enough
+    else:  # the regular expression did not match everything
         return _checked(data, cut=cut, quick=False)
     if cut:
         return stop, frames
@@ -580,7 +580,7 @@ def _memory() -> int:
     """Return the approximate memory of this process in bytes."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[1]) * mmap.PAGESIZE
-    except OSError:  # not Linux; most objects in a pickle take a block of 64 bytes or more
+    except OSError:  # not Linux; most objects of a pickle take at least a block of 64 bytes
         return 48 * sys.getallocatedblocks()
 
 

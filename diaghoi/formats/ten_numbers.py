@@ -267,7 +267,7 @@ class SwigHoi(Format):
             return Doubts()
         images = [rows for rows in value.values() if is_list(rows)]
         if sum(map(len, images)) > max(content.size, SMALL):
-            return Doubts()  # a list that is repeated without limit, which the reader rejects
+            return Doubts()  # the list repeats itself endlessly; the reader rejects it
         rows = chain.from_iterable(images)
         first = (row[0] for row in rows if is_list(row) and len(row) in _PLACES)
         if any(isinstance(hoi, int | float) and hoi > HICO_CLASSES for hoi in first):

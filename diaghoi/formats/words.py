@@ -297,7 +297,7 @@ def _verb_and_object(text: Any) -> tuple[Any, Any]:
 def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
     """Group lines by image, in the order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
-    scored: dict[bool, int] = {}  # the first line with a score, and the first one without
+    scored: dict[bool, int] = {}  # the first line with a score, and the first line without
     lines = [value] if isinstance(value, dict) else value
     # The first line shows whether the lines have boxes.
     boxed = any(key in lines[0] for key in _OF_BOXES) if isinstance(lines[0], dict) else True

@@ -22,7 +22,7 @@ from diaghoi.language.asking import Client, Message
 Question = TypeVar("Question")
 
 _SHOWN = 60  # bytes of a line, and letters of a setting, in messages
-_LONGEST = 500  # letters of a reply that are kept beside its score
+_LONGEST = 500  # letters of a reply that are kept with its score
 _SCORE = ("question", "kind", "a", "b", "score", "reply")
 
 
@@ -197,7 +197,7 @@ class AnswerFile:
                 raise
         except OSError as error:
             raise self._unwritable(error) from None
-        self._end = None  # lines written by this object are complete
+        self._end = None  # this object writes only complete lines
 
     def _unwritable(self, error: OSError) -> InputError:
         return self._refusal(f"cannot be written ({error.strerror or error}); free some space, or")

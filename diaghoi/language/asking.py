@@ -67,7 +67,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         try:
             parts = urlsplit(self.url)
-            _ = parts.port  # refuses anything but a number
+            _ = parts.port  # raises an error unless the port is a number
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname:

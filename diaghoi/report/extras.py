@@ -241,7 +241,7 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
     quoted = [measure for measure in MEASURES.values() if measure.quoted]
     place = [measure.path for measure in quoted].index("map.{}") + 1
     for measure in (*quoted[:place], *map(cost, ORACLES), *quoted[place:]):
-        last = measure.path.endswith(SPLIT)  # the others would not fit on a line
+        last = measure.path.endswith(SPLIT)  # more numbers would not fit on a line
         paths = [measure.at(split.key) for split in splits] if last else [measure.at(FULL)]
         found = [intervals.get(path) for path in paths]
         if any(bounds is not None for bounds in found) or not few.keys().isdisjoint(paths):

@@ -219,7 +219,7 @@ def _corrupt_picture(
     kept = len(targets) - len(missing)
     if not missing:
         return 0, kept, ""
-    opencv().setNumThreads(cores())  # the share of the pictures that this process handles
+    opencv().setNumThreads(cores())  # other processes may use the other cores
     try:
         picture = read_picture(source)
     except InputError as error:

@@ -24,7 +24,7 @@ from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy
 
 PARTIAL = "‡"
 DEAREST = 3  # corruptions in the overview
-LEAST = 0.0005  # ΔmAP, a fraction, below which growth of an error is not mentioned
+LEAST = 0.0005  # growth of ΔmAP, as a fraction, below which an error is not mentioned
 GROWTH = "growth_"
 """Key prefix of the error tables."""
 HEADINGS = {

@@ -27,7 +27,7 @@ IMAGES_AT_ONCE = 512  # bounds the memory; changing it changes the random draws
 # for a pair that is not taken for an interaction.
 RIGHT, WRONG = 0.6, -1.9
 LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
-LEAST_PAIR_SCORE = 1e-4  # if the object occurs in no HOI class with a real verb
+LEAST_PAIR_SCORE = 1e-4  # of a pair whose object occurs only with no_interaction
 OWN_JITTER = 0.5  # relative jitter of a pair's own boxes, added to that of the sighting
 OWN_NOISE = 0.4  # relative noise of a query's own scores, added to that of the candidate pair
 # How strongly queries are drawn to pairs that do not interact, with 0, 1 and 2 background boxes.

@@ -22,7 +22,7 @@ SIZE_SHARES = (0.34, 0.30, 0.06, 0.08, 0.13, 0.09)
 JOINED = 0.9  # share of objects of the image's category that a person interacts with
 ALSO_JOINED = 0.3  # share of the other persons that interact with the same object
 FURTHER_VERBS = (0.6, 0.28, 0.12)  # shares of interacting pairs with 1, 2 and 3 verbs
-BYSTANDERS = 0.25  # share of images with an object of another category, in no triplet
+BYSTANDERS = 0.25  # share of images with an object of another category that is in no triplet
 QUIET = 0.012  # share of images without any triplet
 
 # Object height as a share of a standing person's. Each row gives a COCO-80 position and the size of

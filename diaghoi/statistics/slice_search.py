@@ -43,7 +43,7 @@ from diaghoi.statistics.significance import shown_p
 TOGETHER = 256  # slices processed together, which bounds the memory
 LEAST_IMAGES, LEAST_TRIPLETS = 30, 50
 SHOWN = 10  # maximum number of findings
-NONE = 1e-9  # standard errors below this fraction are rounding errors
+NONE = 1e-9  # standard errors below this fraction are due to rounding
 
 
 @dataclass(frozen=True, kw_only=True)

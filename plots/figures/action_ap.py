@@ -18,8 +18,8 @@ from diaghoi.plots.style import add_note, model_style
 VERBS = 25
 NOTE = "In brackets: annotated triplets of the verb."
 ROW = 0.125  # inches: height of a row, which fits 7 pt names
-NEARLY = 1.5  # percent: dots of models that are nearer stand apart
-APART, SPREAD = 0.4, 0.9  # rows: between two such dots, and all of them at most
+NEARLY = 1.5  # percent: dots that are closer than this are spread
+APART, SPREAD = 0.4, 0.9  # rows: distance of two such dots, and largest height of all of them
 FRAME = 0.6  # inches: legend above, and x-axis below the rows
 LEAST = 1.2  # inches: least height
 

@@ -25,7 +25,7 @@ FIGURES = {
     "micro_f1": "Micro-F1",
     "exact_match": "Exact match",
 }
-SPREAD = 0.6  # width of the dots of all models at one metric; metrics are 1 apart
+SPREAD = 0.6  # distance from the first to the last model's dot at one metric; metrics are 1 apart
 
 
 class ModelScores(NamedTuple):
@@ -198,8 +198,8 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
 
 HEIGHT = 2.0  # inches
 WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
-ACROSS = 3  # panels in a row: with more, the counts above the bars of five annotators overlap
-DEEP = 4  # rows of panels at most, for long scales
+ACROSS = 3  # panels in a row; with more, the counts above the bars of five annotators would overlap
+DEEP = 4  # largest number of rows of panels, for long scales
 
 
 def agreement_figure(result: Mapping[str, Any]) -> Figure:

@@ -40,7 +40,7 @@ from diaghoi.semantic.confusions import word_confusions
 SHOWN = 10  # confusions of a model
 HEIGHT = 2.3  # inches: height of a single panel
 FRAME, HEAD, BAR = 0.4, 0.25, 0.14  # inches: scale, title of a panel, and a bar
-NARROWEST = 2.6  # inches: least width of a panel, nearly half of it for the names of verbs
+NARROWEST = 2.6  # inches: least width of a panel, nearly half of which holds the names of verbs
 SCALE = "ΔmAP (points)"
 NAME_ROOM = 1.25  # inches
 NAMES = (

@@ -60,7 +60,8 @@ GROUP = 0.84  # width of the bars of one error, as a share of the distance betwe
 FLAT, SMALL_FLAT = 0.48, 0.42  # inches: least width per error at which its name fits in 7 or 6 pt
 # Inches:
 BESIDE = 1.0  # both y-axes with their labels, and the gap between the panels
-PANEL, FURTHER, TITLE, GAP = 1.3, 1.0, 0.15, 0.08  # heights of a panel, of its title, and of a gap
+# Heights: a single panel, one of several panels, a title, and a gap.
+PANEL, FURTHER, TITLE, GAP = 1.3, 1.0, 0.15, 0.08
 BELOW, BELOW_TURNED = 0.3, 0.65  # names of errors, horizontal or rotated
 AROUND = 0.2
 MOST_LINES = 3

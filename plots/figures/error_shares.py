@@ -23,13 +23,13 @@ from diaghoi.plots.labels import inches_of
 from diaghoi.plots.panels import legend_above, panel_grid
 from diaghoi.plots.style import HATCHES, colour
 
-BINS = 6  # per decade of ranks
-BEST = 100  # predictions of the first bin; fewer if there are fewer than 1,000
+BINS = 6  # number of bins per decade of ranks
+BEST = 100  # predictions in the first bin; fewer if there are fewer than 1,000 in all
 PANEL = 1.25  # inches: height of each row of panels after the first
 AXES = ("Rank by score", "Predictions (%)")
 ANNOTATED: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": (0, (3, 1.5))}
 INCHES_PER_RANK = 0.3  # least distance of tick labels on the x-axis
-INCHES_BESIDE_FIRST = 0.18  # the same beside the label of the first rank
+INCHES_BESIDE_FIRST = 0.18  # the same for the label after that of the first rank
 RANKS = EngFormatter(sep="")  # 100, 1k, 10k
 HEIGHT = 2.0  # inches
 

@@ -44,12 +44,12 @@ from diaghoi.plots.panels import (
 from diaghoi.plots.style import add_note, paper
 from diaghoi.statistics.bootstrap import away_from_mean
 
-SLICE_ROWS = 26  # headings included, of one or two models
+SLICE_ROWS = 26  # largest number of rows for one or two models, headings included
 ROW, FURTHER = 0.115, 0.055  # inches: height of a name, and what each further model adds
 HIGHEST = 4.4  # inches of rows
 AROUND = 0.45  # inches above and below the rows
 NAME_ROOM = 1.3  # inches
-SPREAD = 0.7  # rows: height of the dots of all models
+SPREAD = 0.7  # rows: distance from the first to the last model's dot
 SLICE_NOTE = (
     "mAP over the classes of each slice, and 95 % intervals. The attributes whose slices differ "
     "most clearly; slices of images and pairs have fewer false positives of a class than all "

@@ -38,11 +38,11 @@ from diaghoi.plots.style import add_note, colour, paper
 
 MOST = 25  # rows, by default
 OTHERS = "all others"
-ENOUGH = 12  # rows that a page needs before numbers are written into the cells
+ENOUGH = 12  # cells have numbers only if a page then holds at least this many rows
 # Inches:
 ROW = 0.115  # height of a row
-CELL = 0.23  # width of a cell with its share as a number
-NARROW = 0.115  # width of a cell without
+CELL = 0.23  # width of a cell with a number
+NARROW = 0.115  # width of a cell without a number
 WIDEST_NAME = 1.05
 BESIDE, GAP = 0.25, 0.08  # beside all panels, and between them
 ABOVE, BELOW, BAR = 0.2, 0.85, 0.45  # titles, names of errors, colour bar
@@ -274,7 +274,7 @@ _profile_of("object")
 CELL_HEIGHT, LOW = 0.27, 0.2  # inches: height of a cell, and of one of many matrices
 AROUND = 0.95  # inches: names of the columns, and the title of the axis
 ABOVE_MATRIX = 0.2  # inches: title of a matrix below others
-MATRIX = 1.3  # inches that a matrix needs, without the names of its rows
+MATRIX = 1.3  # inches: least width of a matrix, without the names of its rows
 ROW_NAMES = 0.65  # inches
 NOTE = (
     "Annotated triplets. Framed: the same under both. On found pairs: an attempt is another "

@@ -36,7 +36,7 @@ from diaghoi.plots.style import add_note, colour
 HEIGHT = 2.1  # inches
 FURTHER_ROW = 1.3  # inches: each row of panels after the first
 AP_SIZE = 6.5  # points
-LEAST = 20  # annotated triplets of a class shown by default; fewer give coarse curves
+LEAST = 20  # annotated triplets of a class that is shown by default; fewer give coarse curves
 LABELS = ("Recall (%)", "Precision (%)")
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1)))
 

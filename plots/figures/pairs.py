@@ -53,12 +53,12 @@ REASONS = {
     "detection": "the predictions{} have no detection scores",
 }
 """Reasons for omitting a sweep."""
-FEWEST = 0.9  # pairs per image, below which lines are cut, because recall is near zero anyway
+FEWEST = 0.9  # pairs per image: lines end here, because recall is near zero below
 # Ticks per decade, from coarse to fine.
 STEPS = ((1, 3), (1, 2, 5), (1, 2, 3, 5, 7), tuple(range(1, 10)))
 FEWEST_TICKS = 3
-LEAST_SPAN = 0.5  # of the axis, from the first tick to the last
-EVEN_BELOW = 3.0  # ratio of the ends of an axis, below which ticks in even steps look right
+LEAST_SPAN = 0.5  # share of the axis between the first and the last tick
+EVEN_BELOW = 3.0  # ticks are evenly spaced if the ends of the axis have a smaller ratio
 
 
 class KeptPairs(NamedTuple):

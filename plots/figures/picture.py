@@ -37,7 +37,7 @@ LEADING = 1.3  # distance of text lines, in font sizes
 BOLD = 0.87  # width of letters over that of bold letters
 # Points:
 TEXT_SIZE, SMALL = 7.0, 5.5  # fonts
-EDGE = 1.5  # margin beside the text below a picture
+EDGE = 1.5  # margin on each side of the text below a picture
 
 
 def picture(

@@ -253,7 +253,7 @@ def _write(figure: Figure, text: str, x: float, down: float, size: float, **styl
 
 
 RATIO = 0.75  # height over width of pictures
-MOST = 6  # pairs with a number and a caption
+MOST = 6  # largest number of pairs with a number and a caption
 PREDICTION = PairLines(boxes=(), line=to_rgb("0.6"), casing=DARK)
 ANNOTATION = PairLines(boxes=(), line=WHITE, casing=DARK, dashed=True)
 

@@ -424,8 +424,8 @@ ROBUSTNESS_SEVERITIES = _figure(
 
 # Inches:
 ROW, HEAD, FOOT = 0.14, 0.22, 0.25  # heights of a row, of a title, and of the labels below
-LOWEST = 0.1  # height of a row from which its name has the usual size
-CELL = 0.2  # width from which a number fits into a cell
+LOWEST = 0.1  # least height of a row whose name has the usual size
+CELL = 0.2  # least width of a cell with a number
 BESIDE = 1.35  # names of errors and colour bar
 NUMBER_SIZE = 5.5  # points
 COLOURS = "RdBu_r"  # diverging, white at zero; red is worse
@@ -533,13 +533,13 @@ ROBUSTNESS_ERRORS = _figure(
 Quantity = Literal["delta_map", "shares"]
 
 # Inches:
-PANEL, TITLE_LINE, AROUND = 1.1, 0.11, 0.55  # of a panel, of a title line, of all labels
+PANEL, TITLE_LINE, AROUND = 1.1, 0.11, 0.55  # heights: panel, title line, and all labels
 LOW = 0.72  # height of a panel if each error has one
-NARROWEST = 1.2  # width of a panel in which all errors can be distinguished
+NARROWEST = 1.2  # least width of a panel in which all errors can be distinguished
 SCALE, WIDE_SCALE = 0.45, 0.7  # left of the first panel, without and with the name of its error
 GAP = 0.06  # beside each panel
-MOST_ROWS = 4  # of panels, if each model has its own
-WITH_BANDS = 5  # models whose bands can be distinguished in one panel
+MOST_ROWS = 4  # rows of panels, if each model has its own
+WITH_BANDS = 5  # largest number of models whose bands can be distinguished in one panel
 PALE = 0.16  # opacity of a band
 AXES: dict[Quantity, str] = {"delta_map": "ΔmAP (points)", "shares": "Share of predictions (%)"}
 # The paper's abbreviations of groups of corruptions, by label in results.
@@ -549,7 +549,7 @@ ABBREVIATIONS = {
     "Environment": "EI",
     "Geometry and scene": "G&S",
 }
-OF_ANNOTATED = "of annotated"  # missed triplets are no predictions, so their share has another base
+OF_ANNOTATED = "of annotated"  # the share of missed triplets is among annotations
 
 
 class ErrorCurves(NamedTuple):

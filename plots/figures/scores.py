@@ -209,11 +209,11 @@ def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     add_note(target, f"{LEFT_OUT}." if ((counts > 0) & (counts < LEAST)).any() else "")
 
 
-ROW = 2.3  # inches: of a row of models
+ROW = 2.3  # inches: height of a row of models
 SHARE_RATIOS = (3.0, 2.2)  # heights of the shares and of the errors
 THRESHOLD_LABELS = ("Score threshold", "%", "Errors/image")
 LOWEST = 0.01  # errors per image at the foot of their scale
-ENOUGH = 20  # predictions for a precision
+ENOUGH = 20  # least number of predictions for a precision
 SHARES: dict[str, tuple[str, dict[str, Any]]] = {
     "precision": ("Precision", {"color": MODEL_COLOURS[0], "linestyle": (0, (4, 1.2))}),
     "recall": ("Recall", {"color": MODEL_COLOURS[1], "linestyle": (0, (1.2, 1))}),

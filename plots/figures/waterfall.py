@@ -23,12 +23,12 @@ from diaghoi.plots.panels import NARROWEST, bars, name_rows, panel_grid
 from diaghoi.plots.style import add_note, colour
 from diaghoi.statistics.attribution import attribute
 
-HEIGHT = 1.75  # inches of a panel
+HEIGHT = 1.75  # inches: height of a panel
 THICKNESS = 0.72  # height of a bar, as a share of the distance between bars
 ROOM = 112  # percent: end of the x-axis, with room for the numbers of bars that end at 100
 SCALE = "mAP (%)"
 ENDS = {"map": "mAP", "map_repaired": "All repaired"}
-PERFECT = 99.95  # percent: mAP from which "100.0" is written
+PERFECT = 99.95  # percent: from this mAP on, "100.0" is written
 SHORT_OF_100 = (
     "The last bar stays below 100 if some annotated triplets are attempted only by predictions "
     "that repairs remove, such as duplicates."
