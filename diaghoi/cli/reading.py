@@ -112,9 +112,11 @@ class ProtocolOptions:
         "ap=area, rare=test, top=100; or, in quotes, the line that a report ends with. '--protocol "
         "help' lists the names.",
         callback=options.explaining(
-            lambda: f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"
-            "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and top "
-            "(triplets of an image)."
+            lambda: (
+                f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"
+                "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and top "
+                "(triplets of an image)."
+            )
         ),
         is_eager=True,
     )
