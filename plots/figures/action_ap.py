@@ -69,7 +69,7 @@ def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
 
 @figure(
     "action_ap",
-    "Action AP of the most frequent verbs (with annotated triplets), on localised pairs",
+    "Action AP on localised pairs, for the verbs with the most annotated triplets",
     data=lambda source: action_ap_table(diagnosis_of(source)),
 )
 def action_ap(target: Axes | Figure, models: Sequence[ModelData]) -> None:

@@ -300,7 +300,7 @@ def _difference_dots(
 
 @figure(
     "difference",
-    "Verbs behind the difference in mAP to the first model",
+    "Verbs that account for the difference in mAP from the first model",
     data=lambda source: sampled_shares(_sampled(source)),
     usual=True,
 )

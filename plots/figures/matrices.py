@@ -370,7 +370,7 @@ def _fates(source: Source) -> Fates:
 
 @figure(
     "transitions",
-    "Fate of each annotated triplet under the first and under another model",
+    "Fate of each annotated triplet under the first and another model",
     data=_fates,
     usual=True,
 )

@@ -227,7 +227,7 @@ def _data(source: Source) -> dict[int, ClassCurves]:
 
 @figure(
     "oracle_curve",
-    "One class before and after each oracle",
+    "Precision and recall of one class before and after each oracle",
     data=_data,
     height=HEIGHT,
     single=True,

@@ -179,7 +179,7 @@ def _data(source: Source) -> list[KeptPairs]:
 
 @figure(
     "pair_recall",
-    "Pair recall with fewer pairs",
+    "Pair recall when fewer pairs are kept",
     data=_data,
     height=RECALL_HEIGHT,
     parts=lambda models: ", ".join(KEPT[sweep] for sweep in _sweeps(models)),

@@ -195,7 +195,7 @@ def _draw_drops(figure: Figure, models: Sequence[ModelData]) -> None:
 
 ROBUSTNESS_DROPS = _figure(
     "robustness_drops",
-    "Share of the score that each corruption leaves",
+    "Share of the clean score that remains under each corruption",
     robustness_drops_table,
     _draw_drops,
     height=3.1,
@@ -413,7 +413,7 @@ def _draw_severities(figure: Figure, models: Sequence[ModelData]) -> None:
 
 ROBUSTNESS_SEVERITIES = _figure(
     "robustness_severities",
-    "Scores by severity of single corruptions",
+    "Scores at each severity of single corruptions",
     robustness_severities_table,
     _draw_severities,
     height=HEIGHT,

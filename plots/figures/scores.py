@@ -167,7 +167,7 @@ def _calibrated(source: Source) -> Reliability:
 
 @figure(
     "calibration",
-    "Whether triplet scores can be read as probabilities",
+    "Calibration: whether triplet scores can be read as probabilities",
     data=_calibrated,
     height=HEIGHT,
     needs="results",
@@ -347,7 +347,7 @@ def _at_thresholds(source: Source) -> Thresholds:
 
 @figure(
     "operating_points",
-    "Precision, recall, F1 and errors over the score threshold",
+    "Precision, recall, F1 and errors at each score threshold",
     data=_at_thresholds,
     needs="results",
     single=True,

@@ -160,7 +160,7 @@ def test_sweeps_that_no_model_has_take_no_panel() -> None:
         "Detection threshold 0.05–0.9: not drawn, the predictions have no detection scores."
     )
     assert plots.FIGURES["pair_recall"].title_of(data) == (
-        "Pair recall with fewer pairs: the best ones, those after pair NMS at 0.9–0.3"
+        "Pair recall when fewer pairs are kept: the best ones, those after pair NMS at 0.9–0.3"
     )
 
 
