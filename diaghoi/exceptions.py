@@ -19,8 +19,8 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The text. The message names parameters by option, ``--image-labels``. Outside a command, it
-        names the parameter itself, ```image_labels```, and ``--read objects=coco91`` becomes
+        The text. It refers to a parameter by its option, ``--image-labels``. Outside a command,
+        this becomes the parameter itself, ```image_labels```, and ``--read objects=coco91`` becomes
         ```objects="coco91"```.
     """
 
@@ -30,7 +30,7 @@ class InputError(ValueError):
         super().__init__(short(printable(message), LONGEST_MESSAGE))
 
 
-# An option in a message, or one of its keys; options that exist only in commands stay.
+# An option in a message, possibly with a value; options that exist only in commands are kept.
 _OPTION = re.compile(
     r"(?<![^\s(])--(?!json\b|to-description\b)(?:read (?=[a-z]))?([a-z][a-z-]*)"
     r"(?:=([\w.-]*\w))?"
@@ -84,17 +84,17 @@ def printable(text: str) -> str:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Check whether an error means that memory ran out, which imports and threads also report."""
+    """Check whether an error, including one of an import or a thread, means that memory ran out."""
     return isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY)
 
 
 def check_label(text: str) -> str:
-    """Return the name of a model, or of its parts, as figures and tables show it.
+    """Check the name of a model, or of its parts, for figures and tables, and return it.
 
     Raises
     ------
     ValueError
-        If the name is blank, has unprintable characters, or more than fit into a figure.
+        If the name is blank, has unprintable characters or is too long for a figure.
     """
     if not text.isprintable():
         raise ValueError("contains characters that cannot be printed; remove them")
@@ -106,7 +106,7 @@ def check_label(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_NAME) -> str:
-    """Remove the middle of a text that is longer than any text that makes sense."""
+    """Remove the middle of a text that is too long to make sense."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
 

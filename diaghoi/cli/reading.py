@@ -114,8 +114,8 @@ class ProtocolOptions:
         callback=options.explaining(
             lambda: (
                 f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"
-                "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and top "
-                "(triplets of an image)."
+                "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and "
+                "top (triplets of an image)."
             )
         ),
         is_eager=True,

@@ -40,7 +40,8 @@ class Evaluated(NamedTuple):
         """Rank the predictions of each class as the protocol prescribes.
 
         If all predictions share one rank, false positives come first. The precision at the last
-        true positive is then the precision of the whole class, and the envelope has this value too.
+        true positive is then the precision of the whole class, and the envelope has this value at
+        every recall.
         """
         if protocol.ranking == "by score":
             return self
@@ -74,7 +75,7 @@ class ClassScores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
-        """Join the scores of consecutive classes, each part taken from an array of all classes."""
+        """Join the scores of consecutive classes; the arrays of each part cover all classes."""
         return cls(
             **{
                 name: np.concatenate(
@@ -116,11 +117,11 @@ def average_precision(
     positives : (C,) int array
         Number of annotated instances.
     levels : (L,) float64 array or None
-        Recall levels. AP is the mean, over the levels, of the highest precision at that recall or
-        a higher one; 0 for levels beyond the highest recall. None: area under the envelope of the
-        precision-recall curve.
+        Recall levels. AP is the mean, over these levels, of the highest precision at that or a
+        higher recall; levels beyond the highest recall count as 0. With None, AP is the area under
+        the envelope of the precision-recall curve.
     top : int or None
-        How many of the best-ranked rows of each class count; None for all.
+        Number of best-ranked rows of each class that count; None for all.
 
     Notes
     -----
@@ -147,7 +148,7 @@ def average_precision(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Envelopes:
-    """Envelopes of precision-recall curves: the highest precision at a recall or a higher one.
+    """Envelopes of precision-recall curves: the highest precision at a given or a higher recall.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ class Envelopes:
         return np.append(starts, True)[1:]
 
     def at(self, level: float) -> FloatArray:
-        """Return the (C,) highest precision at a recall >= the level; 0 if none reaches it."""
+        """Return the highest precision, (C,), at a recall >= the level; 0 if none reaches it."""
         needed = needed_for(level, self.positives)
         reached = (self.positives > 0) & (needed <= self.found)
         precision = np.zeros(len(self.positives))
@@ -192,7 +193,7 @@ class Envelopes:
 def envelopes(
     row_class: IntArray, row_true: BoolArray, positives: IntArray, top: int | None = None
 ) -> Envelopes:
-    """Compute the envelopes of all classes, with the parameters of :func:`average_precision`."""
+    """Compute the envelopes of all classes; see :func:`average_precision` for the parameters."""
     classes = len(positives)
     # searchsorted would convert the whole column if the class numbers had a different type.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
@@ -232,7 +233,7 @@ def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> Float
 def needed_for(level: float, positives: IntArray) -> IntArray:
     """Return the smallest number of true positives, at least 1, whose recall reaches the level."""
     needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
-    # The product may be rounded up or down; the quotient decides, as in the evaluators.
+    # The product may be rounded up or down, so the quotient decides, as in the evaluators.
     with np.errstate(divide="ignore"):
         for _ in range(3):
             needed += needed / positives < level

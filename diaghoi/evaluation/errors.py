@@ -1,10 +1,10 @@
 """Assign to each predicted triplet one label and the annotation that it should have found.
 
-The definition is that of the Diag-HOI paper, section 3.1, made exact by the published code. Two
-rules decide which wrong prediction stands for which unfound annotated triplet. By the published
-rule, a prediction with the right human box, or else the right object box, is *assigned* to the
-triplet, whatever its object and verb. On found pairs, a prediction *attempts* only triplets of its
-own object.
+The definition is that of the Diag-HOI paper, section 3.1; the published code settles the details.
+Two rules decide which annotated triplet a wrong prediction should have found. By the published
+rule, a prediction is *assigned* to a triplet if its human box, or else its object box, is right,
+whatever its object and verb. By the rule for found pairs, a prediction *attempts* only triplets
+with its own object.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Fits(NamedTuple):
     position: IntArray
 
     def chosen(self, fit: BoolArray) -> IntArray:
-        """Return the index into ``wrong`` that each triplet chooses among the given fits, or -1.
+        """Return the index into ``wrong`` that each triplet chooses from the given fits, or -1.
 
         The triplets take turns; each chooses the best-ranked prediction that is still free.
         """
@@ -78,7 +78,7 @@ def fits_of(
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions of the same images.
+        Annotations and predictions of the same images.
     match : Match
         The match of these scenes.
     proposers, wrong : (S,) and (W,) int array
@@ -125,17 +125,17 @@ def attempt(
 ) -> tuple[IntArray, IntArray]:
     """Match wrong predictions to the annotated triplets that they attempt; return two columns.
 
-    Annotated triplets that nothing found choose first, in stored order: first among the predictions
-    of their class, then the remaining ones among the other predictions. Found triplets can take the
-    predictions that remain.
+    Annotated triplets without a true positive choose first, in stored order: all of them among the
+    predictions of their class, then those still without one among the other predictions. Found
+    triplets then choose from the remaining predictions in the same way.
 
     Parameters
     ----------
     fits : Fits
         Predictions and triplets that share a box.
     fit, same_class, found : (F,) bool array
-        Which fits are attempts, which have the class of the triplet, and which have a triplet that
-        was found.
+        Whether the fit is an attempt, whether the prediction has the triplet's class, and whether
+        the triplet was found.
     """
     chosen = np.full(len(fits.proposers), -1, dtype=np.int64)
     for turn in (~found & same_class, ~found, same_class, np.ones_like(found)):
@@ -171,10 +171,10 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
     """Assign to each proposer in turn the first of its preferences that is still free.
 
-    All proposers propose at once, and each choice goes to the earliest; refused proposers go on
-    to their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice
-    prefers earlier proposers, a few rounds of array code give the same result as choosing one by
-    one.
+    All proposers propose at once, and each choice accepts the earliest of its proposers; refused
+    proposers move on to their next preference (deferred acceptance: Gale and Shapley, 1962). Since
+    every choice prefers earlier proposers, a few rounds of array code give the same result as
+    choosing one by one.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def explain(
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions for the same images.
+        Annotations and predictions of the same images.
     match : Match
         Match of annotations and predictions.
     annotated, predicted : (A,) and (T,) bool array
@@ -319,7 +319,7 @@ def _attempts(
     label: IntArray,
     fits: Fits,
 ) -> tuple[IntArray, IntArray]:
-    """Find the wrong predictions that attempt an annotated triplet, and these triplets.
+    """Find the wrong predictions that attempt annotated triplets, and return both.
 
     The definition is that of :mod:`diaghoi.oracles.localised`.
     """
@@ -328,8 +328,8 @@ def _attempts(
     hoi = annotations.triplet_class[triplet]
     same_class = predictions.triplet_class[row] == hoi
 
-    # A wrong action attempts a triplet that is annotated for its pair, unless the pair already gave
-    # a true positive of that class: the pair then belongs to another triplet.
+    # A prediction with a wrong action attempts a triplet annotated for its pair, unless the pair
+    # already has a true positive of the triplet's class: the pair then belongs to another triplet.
     wrong_action = (label == ACTION) | ((label == ASSOCIATION) & match.candidates.on_pair)
     finding = np.flatnonzero(predicted & match.found)
     pair, found = predictions.triplet_pair[finding], match.candidates.claimed[finding]
@@ -354,8 +354,8 @@ def _attempts(
         place = match.overlap.iou(thing, other)
         own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)
     else:
-        # Predictions name no object: the triplet must have the same role, and the pair must not be
-        # annotated.
+        # Predictions have no object category: the triplet must have the same role, and the
+        # predicted pair must not be annotated.
         own_object = same_class & ((thing >= 0) | (other < 0)) & ~match.candidates.of_pair[row]
     fit = np.isin(label[row], (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & own_object
     fit[some] = by_action
@@ -364,7 +364,7 @@ def _attempts(
 
 
 def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
-    """Return one number per pair, (N,), the same for equal boxes, which files may repeat."""
+    """Return a number for each pair, (N,); pairs with equal boxes, as files may have, share one."""
     human, thing = predictions.pair_human[pair], predictions.pair_object[pair]
     box = np.concatenate([human, thing[thing >= 0]])
     number = np.full(2 * len(pair), -1, dtype=np.int64)
@@ -375,5 +375,5 @@ def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
 
 
 def _key(one: IntArray, other: IntArray, others: int) -> IntArray:
-    """Encode two columns as one, in 64 bits because pairs times classes exceeds 32 bits."""
+    """Encode two columns as one, in 64 bits because pairs times classes can exceed 32 bits."""
     return np.asarray(one * np.int64(others) + other)

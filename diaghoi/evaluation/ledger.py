@@ -78,12 +78,12 @@ class Ranked:
             yield range(self.classes), self
             return
         cuts = [slice(*self.bounds[[run.start, run.stop]].tolist()) for run in runs]
-        # The parts come first in zip, so that the last one is released at the end.
+        # The parts come first in zip, so that the last part is released at the end.
         for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
             yield run, replace(self, **rows)
 
     def scored(self, of: Callable[[Self], Evaluated], protocol: Protocol) -> ClassScores:
-        """Compute the average precision of each class, part by part, given the columns ``of``."""
+        """Compute the average precision of each class, part by part; ``of`` selects the columns."""
         return ClassScores.concatenate(
             [(run, class_scores(of(part), self.classes, protocol)) for run, part in self.parts()]
         )
@@ -128,14 +128,15 @@ class Ranked:
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
             joined[name] = np.concatenate(columns)
-        # Equal scores within a part follow its input, and parts follow the order of images.
+        # Equal scores keep the input order within a part, and the parts keep the order of their
+        # images.
         order = ranking(joined["row_class"], joined["row_score"])
         for name in cls._names("row"):
             joined[name] = joined[name][order]
         return replace(parts[0], **joined)
 
     def arranged(self, place: IntArray) -> Self:
-        """Renumber the images, (N,); equal scores follow the order of the new numbers."""
+        """Give the N images new numbers, (N,), and sort equal scores by the new numbers."""
         if np.array_equal(place, np.arange(len(place))):
             return self
         image, annotated = place[self.row_image], place[self.annotation_image]
@@ -171,7 +172,7 @@ class Benchmark(Ranked):
     protocols : tuple of Protocol
         The protocols of the benchmark, followed by others whose mAP is requested.
     row_verdict : (R, protocols) int8 array
-        1 for a true positive, 0 for a false one, -1 if the protocol does not rank the row.
+        1 for a true positive, 0 for a false positive, -1 if the protocol does not rank the row.
     annotation_claims : (A, protocols) int array
         Number of ranked predictions that claim the annotated triplet under each protocol.
     """
@@ -214,7 +215,7 @@ class Ledger(Ranked):
     ----------
     row_input : (R,) int array
         Position of the prediction in the input, which breaks ties. Unless the diagnosis is a sum,
-        it is the row among the triplets of the joined predictions.
+        this is its row among the triplets of the joined predictions.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.evaluation.errors.LABELS`.
     row_annotation : (R,) int array
@@ -227,7 +228,7 @@ class Ledger(Ranked):
     row_action_score : (R,) float64 array
         Score of the verb alone.
     annotation_input : (A,) int array
-        Position of the annotated triplet in the input, as for predictions.
+        Position of the annotated triplet in the input; see ``row_input``.
     annotation_counts : (A,) bool array
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
@@ -235,8 +236,8 @@ class Ledger(Ranked):
     annotation_attempted : (A,) bool array
         Whether a wrong prediction, counted or not, is assigned to the triplet.
     annotation_reachable : (A,) bool array
-        Whether the pair of some predicted triplet localises its pair, or the image has no
-        predictions.
+        Whether the pair of some predicted triplet localises this triplet's pair, or the image has
+        no predictions.
     annotation_pair_found : (A,) bool array
         Whether any listed pair localises the annotated triplet's pair.
     annotation_claims : (A,) int array
@@ -319,7 +320,8 @@ class Ledger(Ranked):
         ------
         classes, part
             Consecutive classes, and a ledger with their rows and the rows assigned to one of their
-            triplets. An oracle changes these classes of the part exactly as in the whole ledger.
+            triplets. An oracle has the same effect on these classes in the part as in the whole
+            ledger.
         """
         bounds = self.bounds
         runs = batches(bounds, PART)
@@ -354,7 +356,7 @@ class Ledger(Ranked):
         for hoi in np.unique(group).tolist():
             mine = slice(*np.searchsorted(group, [hoi, hoi + 1]).tolist())
             first, stop = self.bounds[hoi : hoi + 2]
-            # searchsorted wants rising values.
+            # searchsorted needs ascending values.
             rising = -self.row_score[first:stop]
             before = first + np.searchsorted(rising, -score[mine], side="left")
             tied = first + np.searchsorted(rising, -score[mine], side="right") - before
@@ -373,7 +375,7 @@ class Ledger(Ranked):
         removed, moved : (R,) bool array
             The rows to remove, and the rows to change.
         **columns
-            New values of row columns for the moved rows, ``row_class`` among them.
+            New values of row columns for the moved rows, including ``row_class``.
         """
         kept = ~(removed | moved)
         movers = np.flatnonzero(moved)
@@ -384,7 +386,8 @@ class Ledger(Ranked):
         before = np.append(0, np.cumsum(kept, dtype=np.int32))
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
-        # np.insert takes indices before any insertion; each insertion shifts the later ones by one.
+        # np.insert takes indices from before any insertion; each insertion shifts later indices by
+        # one.
         at += np.arange(len(movers), dtype=np.int32)
         edited = self._rows_at(source)
         for name, values in columns.items():
@@ -392,7 +395,7 @@ class Ledger(Ranked):
         return replace(self, **edited)
 
     def ties_turned_round(self, before: Self) -> Self:
-        """Order an image's equal scores as the published Diag-HOI code does after a repair.
+        """Order ties within an image as the published Diag-HOI code does after a repair.
 
         That code appends the repaired triplets to their image in annotation order, sorts the image
         in ascending order and reverses it, so the last appended triplet comes first. ``before`` is
@@ -411,7 +414,7 @@ class Ledger(Ranked):
 
 
 def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
-    """Renumber distinct positions from zero, in their order or, if given, image by image."""
+    """Renumber distinct positions from 0, in ascending order or, given images, image by image."""
     rank = np.empty(len(places), dtype=np.int64)
     order = np.argsort(places) if image is None else np.lexsort((places, image))
     rank[order] = np.arange(len(places))
@@ -432,7 +435,7 @@ def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
 
 
 def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
-    """Return a ledger without the rows that affect nothing; see :func:`deciding_rows`."""
+    """Return a ledger without the rows that have no effect; see :func:`deciding_rows`."""
     rows = deciding_rows(ledger, protocol)
     return ledger if rows.all() else ledger.rows(rows)
 
@@ -458,6 +461,6 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
 
 
 def counts_only_found(protocol: Protocol) -> bool:
-    """Check that it does not matter whether a class without true positives has predictions."""
+    """Check that a class without true positives counts the same with or without predictions."""
     found_alone = protocol.class_without_true_positive != "left out"
     return found_alone and protocol.class_without_prediction == "counted"

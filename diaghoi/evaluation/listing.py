@@ -2,10 +2,10 @@
 
 Some detectors have no scores. A language model says which triplets it sees, but not how certain it
 is. Each prediction claims the annotation that it overlaps most, whatever its score; only the
-ranking would depend on scores. Over all rankings of the list, mAP therefore has bounds: it is
-highest with the true positives of each class first, and lowest with them as late as possible. If
-all rows share one rank, mAP can be even lower: a duplicate then ties with its true positive,
-whereas every ranking puts it after.
+ranking would depend on scores. Over all possible rankings, mAP is therefore bounded: it is highest
+with the true positives of each class first, and lowest with them as late as possible. If all rows
+share one rank, mAP can be even lower: a duplicate then ties with its true positive, whereas every
+ranking puts the duplicate after it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Answers(NamedTuple):
     unreadable_triplets : int
         Triplets that could not be parsed.
     unknown_names : int
-        Triplets with an object or a verb that the data set does not have.
+        Triplets whose object or verb is not in the data set.
     no_class : int
         Triplets whose object and verb form no HOI class.
     boxes_outside : int
@@ -63,16 +63,17 @@ def best_ranking(evaluated: Evaluated) -> Evaluated:
 
 
 def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
-    """Rank the true positives of each class as late as any scores can.
+    """Rank the true positives of each class as late as any scores could.
 
     Predictions that claim no annotation come first. Among predictions that claim the same
-    annotation, the first is the true positive and the others are duplicates. The predictions of one
-    annotation stay together, and annotations with the most claims come first: no true positive
-    could come later. ``claims``, (A,), says how many predictions claim each annotated instance.
+    annotation, the first is the true positive and the others are duplicates. The predictions that
+    claim one annotation stay together, and annotations with the most claims come first, so no true
+    positive could come later. ``claims``, (A,), says how many predictions claim each annotated
+    instance.
     """
     true, classes = evaluated.row_true, evaluated.annotation_class
     found = np.flatnonzero(claims)
-    # The largest group of each class first.
+    # Put the largest group of each class first.
     found = found[np.lexsort((-claims[found], classes[found]))]
     size = claims[found]
     # True positives come after the predictions without a claim, and after the earlier groups.
@@ -113,7 +114,7 @@ class Detections:
     def figures(self, members: BoolArray | int, others: int = 0) -> Figures:
         """Pool the classes of a (C,) mask, or take one class.
 
-        The ``others`` are additional predictions of no class, which are all wrong.
+        ``others`` is the number of additional predictions that belong to no class; all are wrong.
 
         Returns
         -------
@@ -140,7 +141,7 @@ class Detections:
 def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
     """Count the predictions of each class: all, or those that reach the given score.
 
-    Predictions with lower scores do not affect which ones are true positives.
+    Which predictions are true positives does not depend on predictions with lower scores.
     """
     predicted, found = (np.zeros(ledger.classes, dtype=np.int64) for _ in range(2))
     for _, part in ledger.parts():
@@ -173,16 +174,16 @@ WRONG = tuple(number for number in range(len(LABELS)) if number not in RIGHT)
 
 
 def outranked(ledger: Ledger) -> dict[str, float | None]:
-    """Return the average share of its class's wrong predictions that a right prediction outranks.
+    """Return the average share of wrong predictions that a right one of their class outranks.
 
     True positives and duplicates are both right, since only scores decide between them.
 
     Returns
     -------
     dict
-        ``all``, and the same for the wrong predictions with each label: the mean over the right
-        predictions of all classes with such wrong predictions. One half is chance level; equal
-        scores count one half. None if there is nothing to compare.
+        The share for ``all`` wrong predictions and for those with each label, averaged over the
+        right predictions of all classes that have such wrong predictions. One half is chance level;
+        a wrong prediction with an equal score counts one half. None if there is nothing to compare.
     """
     wrong: dict[str, Sequence[int]] = {"all": WRONG, **{LABELS[label]: (label,) for label in WRONG}}
     total, count = dict.fromkeys(wrong, 0.0), dict.fromkeys(wrong, 0)

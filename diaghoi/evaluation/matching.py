@@ -3,7 +3,8 @@
 The protocol defines how a prediction is matched to an annotation (``pairing``, ``claim``). The rest
 is the same for all protocols: the *candidate* of a prediction is the one annotated triplet that it
 may find, and the best-ranked prediction of each candidate is a true positive. In the official
-evaluators a taken candidate is never replaced by another, so no loop over predictions is needed.
+evaluators, a prediction whose candidate is taken gets no other candidate, so no loop over
+predictions is needed.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ class Candidates:
     Parameters
     ----------
     claimed : (T,) int array
-        The annotated triplet that it claims, -1 for none.
+        The annotated triplet that the prediction claims, -1 for none.
     human_ok, object_ok : (T,) bool array
         Whether each box is right.
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
-        Same as ``joined``, except for V-COCO, where the published code makes no such test: there,
-        whether the boxes are those of an annotated person and an object of that person.
+        For V-COCO, where the published code does not test ``joined``, whether the boxes are those
+        of an annotated person and an object of that person; otherwise the same as ``joined``.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
         action with this object instead of this one; otherwise the same as `of_pair`.
@@ -125,7 +126,7 @@ def _joined(
     annotations: Scenes, predictions: Scenes, hits: PairHits, protocol: Protocol
 ) -> BoolArray:
     """Return a mask, (P,), of the predicted pairs that localise the pair of a counted triplet."""
-    # One more entry, so that triplets of no HOI class (-1) look up False.
+    # The extra last entry gives False for triplets of no HOI class (-1).
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
@@ -178,10 +179,10 @@ def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: in
 
 
 def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every: bool) -> IntArray:
-    """Find for each prediction, (T,), the first annotated triplet that no better prediction takes.
+    """Find, for each prediction, (T,), the first annotated triplet that no better one takes.
 
-    A prediction takes that triplet, or with ``every`` all remaining ones. A prediction that comes
-    too late claims the triplet that the earlier one found.
+    A prediction takes that triplet or, with ``every``, all remaining triplets that it reaches. If
+    none remains, it claims the triplet that the earlier prediction found.
     """
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -189,7 +190,7 @@ def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every
     by_rank = np.lexsort((claimed, rank[claimant]))
     served: set[int] = set()
     found_with: dict[int, int] = {}
-    # The remaining triplets depend on all earlier predictions, so this is a loop; few predictions
+    # The remaining triplets depend on all earlier predictions, so a loop is needed; few predictions
     # reach an annotation of their class.
     for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
         if wanted in found_with:
@@ -215,9 +216,9 @@ def by_person(
 
     A prediction belongs to the annotated person that its person box overlaps most (the first, on
     ties), and is ignored if that person's actions are not annotated. The candidate is that person's
-    annotation for the (action, role) of the prediction, if the person boxes overlap enough and the
-    role fits: the role boxes overlap, or, if the annotation has none, the prediction has none
-    either (scenario 1) or anything (scenario 2).
+    annotation for the prediction's (action, role), if the person boxes overlap enough and the role
+    fits. A role fits if the role boxes overlap; if the annotation has no role box, only a
+    prediction without one fits (scenario 1), or any prediction does (scenario 2).
     """
     human = predictions.pair_human[predictions.triplet_pair]
     object_box = predictions.pair_object[predictions.triplet_pair]
@@ -278,7 +279,7 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
         Whether the IoU reaches the threshold.
     """
     is_person = annotations.box_label == annotations.vocabulary.person
-    # A person may be closest with an IoU of 0: the first of the image.
+    # If no person overlaps the box (IoU 0), the first person of the image is closest.
     first = np.full(len(annotations), -1, dtype=np.int64)
     backwards = np.flatnonzero(is_person)[::-1]
     first[annotations.box_image[backwards]] = backwards
@@ -305,7 +306,7 @@ class Match:
     overlap : Overlap
         IoU of boxes.
     hits : PairHits
-        Pairs that localise pairs.
+        Predicted pairs that localise annotated pairs.
     candidates : Candidates
         The candidate of each prediction, and which of its parts are right.
     image : (T,) int array
@@ -333,7 +334,7 @@ class Match:
 def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
     """Return a mask, (T,), of the ``top`` best triplets of each image; all if None.
 
-    ``order`` comes from :func:`score_order`, for all triplets or the remaining ones.
+    ``order`` comes from :func:`score_order`; it may omit triplets.
     """
     if top is None:
         return np.ones(len(image), dtype=bool)
@@ -348,7 +349,7 @@ def match(
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
     protocol : Protocol
         Rules for matching predictions to annotations.
     others : sequence of Match

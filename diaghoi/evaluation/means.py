@@ -33,7 +33,7 @@ def split_means(
     scores : ClassScores
         Scores of the C classes.
     protocol : Protocol
-        Rules for classes without true positives and without annotations.
+        Rules for classes without true positives and for classes without annotations.
     splits : dict
         (C,) mask of each split. In "full", classes without rows count as 0, even if classes without
         true positives are omitted.
@@ -100,8 +100,8 @@ def counts_in_mean(
     annotated = ~np.isnan(scores.average_precision)
     counted = members & annotated
     if protocol.class_without_true_positive == "left out":
-        # The published Diag-HOI code gives classes that no prediction names an AP of 0 in the full
-        # mean, and drops them from rare and non-rare.
+        # The published Diag-HOI code counts classes without predictions as AP 0 in the full mean,
+        # and drops them from rare and non-rare.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
     if protocol.class_without_prediction == "left out of groups" and split != "full":

@@ -57,7 +57,8 @@ class Overlap:
     reached : (K,) bool array
         Whether the IoU reaches the protocol's threshold.
     least : float
-        Pairs of boxes with a lower IoU are omitted; an image with many boxes has a great many.
+        Pairs of boxes with a lower IoU are omitted; an image with many boxes has very many such
+        pairs.
     protocol : Protocol
         Box convention and threshold.
     """
@@ -99,7 +100,7 @@ class Overlap:
         return reached
 
     def iou(self, predicted: IntArray, annotated: IntArray) -> FloatArray:
-        """Return the (N,) IoU of predicted and annotated boxes, pair by pair, of any cells."""
+        """Return the (N,) IoU of predicted and annotated boxes, pair by pair, in any cells."""
         mine, theirs = self.predicted_boxes, self.annotated_boxes
         return _iou(mine, predicted, theirs, annotated, self.protocol)
 
@@ -114,7 +115,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
     protocol : Protocol
         Box convention, threshold, and whether categories count.
 
@@ -126,7 +127,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     cells, cell_of_annotated = _cells(annotations, protocol)
     _, cell_of_predicted = _cells(predictions, protocol)
 
-    # Stable: the boxes of a cell keep their stored order, in which the first of equal IoU wins.
+    # A stable sort keeps the stored order within a cell: of boxes with equal IoU, the first wins.
     by_cell = np.argsort(cell_of_annotated, kind="stable")
     in_cell = np.bincount(cell_of_annotated, minlength=cells)
     start = (np.cumsum(in_cell) - in_cell)[cell_of_predicted]
@@ -138,7 +139,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
         raise InputError(
             f"image {str(predictions.names[image])!r}: comparing its {boxes:,} predicted boxes "
             f"with the annotated ones takes {in_image[image]:,.0f} steps, more than {MOST:,}; keep "
-            "those with the highest scores, and check that these are the boxes of one image"
+            "the boxes with the highest scores, and check that they all belong to one image"
         )
 
     # The box of the closest person may hardly overlap at all.
@@ -188,7 +189,7 @@ _Hits: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 class PairHits:
     """Predicted pairs that localise annotated pairs: both boxes match, and categories are equal.
 
-    Categories are compared only if the protocol compares them.
+    Categories are compared only if the protocol says so.
 
     Parameters
     ----------

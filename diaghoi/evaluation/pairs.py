@@ -28,18 +28,20 @@ class PairCounts:
     Parameters
     ----------
     images : int
-        Images of the evaluation.
+        Evaluated images.
     predicted : int
         Predicted pairs.
     annotated, localised : int
-        Distinct annotated pairs of the counted classes, and those that any predicted pair localises
-        (both boxes reach the IoU threshold, categories are equal). Pairs are distinct unless they
-        have the same two boxes: in the HICO-DET test set, each triplet is a separate pair.
+        Distinct annotated pairs of the counted classes, and how many of them any predicted pair
+        localises (both boxes reach the IoU threshold, categories are equal). Pairs are distinct
+        unless they have the same two boxes: in the HICO-DET test set, each triplet is a separate
+        pair.
     credited : int
         Predicted pairs that are credited with an annotated pair. Each annotated pair credits the
         first predicted pair, in stored order, that localises it; no predicted pair counts twice.
     humans, humans_found, objects, objects_found : int
-        Distinct boxes in the annotated pairs, and those that a box of any predicted pair reaches.
+        Distinct boxes in the annotated pairs, and how many of them a box of any predicted pair
+        reaches.
     """
 
     images: int
@@ -86,7 +88,7 @@ class ImagePairs:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OfImages:
-    """Table whose column ``image`` holds the image of each row."""
+    """Table with a column ``image``, the image of each row."""
 
     image: IntArray
 
@@ -104,14 +106,14 @@ class OfImages:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectBoxes(OfImages):
-    """Distinct object boxes of the annotated pairs of counted classes.
+    """Distinct object boxes in annotated pairs of the counted classes.
 
     Parameters
     ----------
     image, category : (K,) int array
         Image and category of each box.
     found : (K,) bool array
-        Whether a box of any predicted pair reaches the box.
+        Whether a box of any predicted pair reaches this box.
     """
 
     category: IntArray
@@ -119,7 +121,7 @@ class ObjectBoxes(OfImages):
 
     @property
     def mean_recall(self) -> float | None:
-        """Mean, over the annotated categories, of the share of boxes found; None without any."""
+        """Share of boxes found, averaged over the annotated categories; None if there are none."""
         annotated = np.bincount(self.category)
         recall = ratios(np.bincount(self.category, weights=self.found), annotated)[annotated > 0]
         return float(recall.mean()) if len(recall) else None
@@ -132,7 +134,7 @@ class PairMatch:
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions for the same N images.
+        Annotations and predictions of the same N images.
     overlap : Overlap
         IoU of their boxes.
     hits : PairHits
@@ -151,7 +153,7 @@ class PairMatch:
     images: BoolArray
 
     def count(self, wanted: BoolArray) -> ImagePairs:
-        """Count, in each image, the wanted annotated pairs, (Pa,), that listed pairs find."""
+        """Count, by image, the annotated pairs in ``wanted``, (Pa,), that listed pairs find."""
         annotations, predictions = self.annotations, self.predictions
         credited = credited_pairs(self.hits, self.listed, wanted)
         humans = np.unique(annotations.pair_human[wanted])
@@ -210,7 +212,7 @@ def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntA
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]
     # Each annotated pair credits the first predicted pair in stored order, not the best one; hits
-    # have that order.
+    # are in stored order.
     by_annotated = np.argsort(annotated, kind="stable")
     first = by_annotated[first_of_run(annotated[by_annotated])]
     return np.asarray(predicted[first])
@@ -226,7 +228,7 @@ def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> fl
 
 
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:
-    """Compute pair recall, precision and number from the counts.
+    """Compute pair recall, pair precision and pairs per image from the counts.
 
     Returns
     -------

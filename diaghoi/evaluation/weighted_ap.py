@@ -56,7 +56,7 @@ class ImageCounts:
             return (self.table.astype(np.float32) @ weights.astype(np.float32)).astype(np.int32)
         return self.table.astype(np.int64) @ weights
 
-    # These two values are the same for all weightings, and cost as much as the product.
+    # These two values are the same for all weightings, and take as long to compute as the product.
     @cached_property
     def _most(self) -> int:
         """Largest sum of a row."""
@@ -68,7 +68,7 @@ class ImageCounts:
 
 
 def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count how many of the K entries have each row and image: sparse int32 array, (R, N)."""
+    """Count the K entries by row and image, in a sparse (R, N) int32 array."""
     from scipy.sparse import csr_array
 
     # Entries are sorted and counted here, so that SciPy has no duplicates to sum.
@@ -96,11 +96,11 @@ class WeightedScores:
     found : (C, B) int array
         Number of true positives.
     rows : ImageCounts
-        Rows of each of C classes and N images.
+        Rows of each of the C classes in each of N images.
     weights : (N, B) int32 array
         How often each image counts.
     top : int or None
-        Number of rows of a class that count.
+        Number of best-ranked rows of each class that count.
     """
 
     average_precision: FloatArray
@@ -124,13 +124,13 @@ class WeightedRanking:
     Parameters
     ----------
     rows, true : ImageCounts
-        Counts per run (R runs of true positives of a class) and image (N): the rows after the
-        previous run up to the end of this one, false positives included, and the true positives
-        among them.
+        Counts for each of R runs (successive true positives of a class) and N images: the rows from
+        the end of the previous run to the end of this one, including false positives, and the true
+        positives among them.
     start, stop : (C,) int array
         The runs of each class.
     ranked, positives : ImageCounts
-        Rows of each of C classes, and annotated triplets.
+        Rows and annotated triplets of each of C classes.
     """
 
     rows: ImageCounts
@@ -147,7 +147,7 @@ class WeightedRanking:
         classes: int,
         images: int,
     ) -> WeightedRanking:
-        """Prepare the ranked list of the given number of classes and images."""
+        """Prepare a ranked list with the given numbers of classes and images."""
         row_class, row_true, row_image, annotation_class, annotation_image = evaluated
         # Ledgers keep classes in 16 bits, in which the products below would overflow.
         row_class = row_class.astype(np.int64)
@@ -185,8 +185,8 @@ class WeightedRanking:
         weights : (N, B) int32 array
             How often each image counts.
         levels, top
-            As for :func:`diaghoi.evaluation.average_precision.average_precision`, whose results
-            equal weights reproduce to the last digit.
+            As for :func:`diaghoi.evaluation.average_precision.average_precision`; equal weights
+            reproduce its results to the last digit.
         """
         return self.scored(self.curve(weights, top), levels)
 
@@ -255,20 +255,20 @@ def _before(total: IntArray, start: IntArray) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedCurve:
-    """Precision at the ends of R runs of true positives, of F classes, under B weightings.
+    """Precision of F classes at the ends of R runs of true positives, under B weightings.
 
     Parameters
     ----------
     weights : (N, B) int32 array
         How often each image counts.
     top : int or None
-        Number of rows of a class that count.
+        Number of best-ranked rows of each class that count.
     classes : (F,) int array
         The classes that have runs.
     start, stop : (F,) int array
         The runs of each of these classes.
     true, total : (B, R) int array
-        True positives of each run, and of all runs up to its end, including those of other classes.
+        True positives of each run, and of all runs up to its end, including runs of other classes.
     before : (B, F) int array
         True positives of all earlier classes.
     precision : (B, R + 1) float64 array
@@ -291,7 +291,8 @@ class WeightedCurve:
         for place, (start, stop) in enumerate(zip(self.start, self.stop, strict=True)):
             backwards = self.precision[:, start:stop][:, ::-1]
             envelope = np.maximum.accumulate(backwards, axis=1)[:, ::-1]
-            # Run by run, because float sums in a different order would differ in the last digit.
+            # Sum run by run, because float sums in a different order would differ in the last
+            # digit.
             area[:, place] = np.cumsum(self.true[:, start:stop] * envelope, axis=1)[:, -1]
         return area
 
@@ -314,15 +315,16 @@ class WeightedCurve:
             rows = slice(first, first + ROWS)
             total, precision = self.total[rows], self.precision[rows]
             row = np.arange(len(total))[:, None, None]
-            # For each number of true positives, how many runs end with at most that many. A search
-            # for each level would take three times as long.
+            # For each number of true positives, count the runs that end with at most that many. A
+            # search for each level would take three times as long.
             cell = total + row[:, 0] * size
             table = np.bincount(cell.ravel(), minlength=len(total) * size).reshape(-1, size)
             np.cumsum(table, axis=1, out=table)
             place = self.before[rows, :, None] + needed[which[rows]] - 1
             np.minimum(place, size - 1, out=place)
             at = np.minimum(table.ravel()[place + row * size], stop)
-            # The highest precision from each level to the next one, and from the last to the end.
+            # Find the highest precision from each level to the next, and from the last level to the
+            # end.
             bounds = np.concatenate([at, np.broadcast_to(stop, (*at.shape[:2], 1))], axis=2)
             bounds += row * precision.shape[1]
             highest = np.maximum.reduceat(precision.ravel(), bounds.ravel())
@@ -331,7 +333,8 @@ class WeightedCurve:
         for level in reversed(range(len(levels) - 1)):
             np.maximum(best[level], best[level + 1], out=best[level])
         score = np.zeros(positives.shape)
-        # Level by level, because float sums in a different order would differ in the last digit.
+        # Sum level by level, because float sums in a different order would differ in the last
+        # digit.
         for each in best:
             score += each
         return score

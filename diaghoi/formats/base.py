@@ -21,7 +21,8 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import Content
 
-# Minimum number of boxes, and share that corners would invert, to conclude that boxes hold sizes.
+# Minimum number of boxes, and minimum share that would be inverted as corners, to read boxes as
+# left, top, width, height.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
@@ -49,7 +50,7 @@ class OwnDataError(UnclearDataSetError):
         super().__init__(
             f"{problem}; if the file belongs to a data set of your own, draft its description with "
             f"'diaghoi inspect {given} --to-description own.toml', fill in the names, and give "
-            "--dataset own.toml; with the --dataset of a known one, the file is read as it is"
+            "--dataset own.toml; if it belongs to a known data set, give that one with --dataset"
         )
 
 
@@ -61,7 +62,7 @@ class UnknownNumberError(InputError):
     message : str
         The text.
     unknown : (R,) bool array
-        The unknown numbers of the file.
+        Mask of the unknown numbers in the file.
     """
 
     def __init__(self, message: str, unknown: BoolArray) -> None:
@@ -84,20 +85,20 @@ class Reading(TypedDict, total=False):
     objects : {'coco80', 'coco91', 'hico80', 'coco80-1', 'coco91-0'}, optional
         Numbering of objects; by default inferred from the format and the box labels.
     verbs, classes : {0, 1}, optional
-        Number of the first verb or HOI class, depending on what triplets hold; by default
-        inferred from the format and the triplets.
+        Number of the first verb or HOI class, depending on which of them the triplets contain; by
+        default inferred from the format and the triplets.
     boxes : str, optional
         Layout of the four numbers of a box, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
         `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, inferred from the boxes.
     top : int, optional
-        Triplets kept per image when reading dense arrays and iCAN files; in HICO-DET at least 100,
-        the default, because the official evaluator uses 100. Other formats are read completely. To
-        evaluate fewer triplets, set ``top`` in the protocol.
+        Triplets kept per image when reading dense arrays and iCAN files; for HICO-DET at least 100
+        (the default), because the official evaluator uses 100. Other formats are read completely.
+        To evaluate fewer triplets, set ``top`` in the protocol.
     instances, ids : path, optional
         The COCO instances file and the ``.ids`` file that belong to V-COCO annotations in the
         official layout; by default searched for next to the file.
     image_id : str or int, optional
-        The image of a V-COCO prediction file that holds one image without naming it.
+        The image of a V-COCO prediction file that covers one image without naming it.
     """
 
     format: str | None
@@ -122,7 +123,7 @@ class Options:
     vocabulary : Vocabulary
         The data set.
     origin, objects, verbs, classes, boxes, top, instances, ids, image_id
-        As in :class:`Reading`; None to determine them.
+        As in :class:`Reading`; None if they are to be inferred.
     shown : dict
         The conventions with which the file was read: ``boxes`` (xyxy or xywh), ``objects`` and
         ``triplets`` (their numbering).
@@ -130,7 +131,8 @@ class Options:
         Whether the data set's conventions decide the numbering, even if the numbers suggest
         otherwise.
     annotated : callable
-        ``() -> HOI classes`` in the annotations that the data set names, ascending.
+        Function that returns the HOI classes, ascending, in the annotations that the data set
+        specifies.
     """
 
     vocabulary: Vocabulary
@@ -154,7 +156,7 @@ class Options:
         return conventions is not None and (self.stated or (predictions and by_description))
 
     def origin_or(self, default: int) -> int:
-        """Return the origin given by the user, the data set or the format, in this order."""
+        """Return the origin given by the user, else by the data set, else by the format."""
         if self.origin is not None:
             return self.origin
         conventions = self.vocabulary.conventions
@@ -176,7 +178,7 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about the file that readers of the results need to know."""
+        """Notes about the file for readers of the results."""
         layout = self.boxes or self.shown.get("boxes", "xyxy")
         if layout == "xyxy":
             return ()
@@ -187,7 +189,7 @@ class Options:
 
 
 def _layout(boxes: FloatArray) -> str:
-    """Decide between corners and sizes from the number of boxes that corners would invert."""
+    """Choose corners or sizes from the number of boxes that would be inverted as corners."""
     with np.errstate(invalid="ignore"):
         turned = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
         positive = bool((boxes[:, 2:] >= 0).all())
@@ -223,11 +225,11 @@ class Format:
     title : str
         Human-readable description.
     kinds : tuple of str
-        What a file of the format may hold.
+        What a file of the format may contain.
     keys : tuple of str
         Keys that identify the format, for suggestions in messages.
     marks : tuple of str
-        Keys of the first dict in a list, for files of the first kind in ``kinds``.
+        Keys in the first dict of a list that show that the file is of the first kind in ``kinds``.
     only : str or None
         The data set that the format belongs to; None for formats that may also hold described data
         sets.
@@ -241,7 +243,7 @@ class Format:
     only: str | None = None
 
     def recognise(self, content: Content) -> Kind | None:
-        """Return what a file of this format holds, or None for any other file.
+        """Return what a file of this format contains, or None for any other file.
 
         The content decides, never the name of the file.
         """

@@ -1,4 +1,4 @@
-"""Read triplets by image that contain both boxes, under any of the usual key names."""
+"""Read triplets with both boxes, image by image, under any of the usual key names."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _CALLED_AS = {name: role for role, names in _CALLED.items() for name in names}
 class ByImage(Format):
     """Read triplets with two boxes, an HOI class and a score, in a dict or a list by image.
 
-    A dict by image name, or a list with one entry per image; each entry is a list with one dict per
-    triplet: both boxes, the HOI class (or verb and object, as numbers or names), and, in
-    predictions, a score. Entries may also be dicts of lists with one value per triplet. Keys may
+    The file is a dict by image name or a list with one entry per image. Each entry is a list with
+    one dict per triplet: both boxes, the HOI class (or verb and object, as numbers or names) and,
+    in predictions, a score. Entries may also be dicts of lists with one value per triplet. Keys may
     have any of the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are zero-based
     xyxy, and HOI classes, verbs and objects are numbered from zero unless the triplets show
     otherwise. Boxes of an image with the same coordinates and category are merged.

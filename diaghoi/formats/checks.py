@@ -21,8 +21,8 @@ from diaghoi.formats.content import SMALL
 
 # Largest bound up to which float64 represents all whole numbers exactly.
 EXACT = 2**53
-# NumPy pads every name to the length of the longest. The padded names may have a fixed number of
-# letters, plus a multiple of the letters in the names.
+# NumPy pads every name to the length of the longest. The padded names may have LETTERS letters,
+# plus UNEVEN times the letters in the names.
 LETTERS, UNEVEN = 1 << 24, 16
 # The largest coordinate of a box. Detectors compute in float32, which cannot represent larger
 # numbers, and the areas of larger boxes may not be finite in float64.
@@ -72,10 +72,10 @@ def is_list(value: Any) -> bool:
 
 
 def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
-    """Convert rows of ``width`` numbers each to a (rows, width) array; None for anything else.
+    """Convert rows of ``width`` numbers to a (rows, width) array; return None for anything else.
 
-    Text, bool, complex numbers and rows of a different width are not accepted. Without rows, only
-    an array shows its width.
+    Text, bool, complex numbers and rows of a different width are not accepted. A value without rows
+    must be an array, which shows its width.
     """
     if isinstance(value, np.ndarray) and value.dtype != object:
         right = value.ndim == 2 and value.shape[1] == width and value.dtype.kind in "iuf"
@@ -91,7 +91,7 @@ def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
-    """Check whether all values are numbers; bool and strings would convert, but do not count."""
+    """Check whether all values are numbers; bools and strings do not count as numbers."""
     return all(
         issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
         for kind in set(map(type, values))
@@ -182,7 +182,7 @@ class Rows:
             raise self.error(bad, column, problem(bad))
 
     def of_rows(self, rows: Any, field: str) -> Rows:
-        """Return the origin of another table, whose rows each belong to a row of this table."""
+        """Return the origin of another table in which each row belongs to a row of this one."""
         count = np.bincount(self.image[rows], minlength=len(self.count))
         return replace(self, field=field, count=count, arrays=None)
 
@@ -201,12 +201,12 @@ class Rows:
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     """Return the image names as an array; they must be distinct and not empty.
 
-    Names are strings, or whole numbers from 0: the number at the end of the file name.
+    Names are strings or whole numbers from 0 (the number at the end of the file name).
 
     Raises
     ------
     InputError
-        If the value is anything else, or a name appears twice.
+        If a name is anything else, or appears twice.
     """
     names = [str(name) if type(name) is int and 0 <= name <= EXACT else name for name in names]
     bad = next((row for row, name in enumerate(names) if not (isinstance(name, str) and name)), -1)
@@ -274,7 +274,7 @@ def names_array(file: str, names: Sequence[str]) -> StrArray:
         bad = next(name for name in names if len(name) == longest)
         raise InputError(
             f"{file}: image {shown(bad)}: the name has {longest:,} letters, far more than all "
-            "others; give names of files"
+            "others; give file names"
         )
     return np.array(list(names), dtype=np.str_)
 
@@ -309,7 +309,7 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
 def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None = None) -> IntArray:
     """Return the values as int64; they must be whole numbers of at least ``least``.
 
-    Each row holds one or several values.
+    Each row has one or more values.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def check_boxes(
         Whether the file numbers pixels from zero or one.
     least : float
         Smallest allowed width and height; -1 for files whose writer subtracts 1 from the right and
-        bottom edge, which may give boxes without pixels.
+        bottom edges, which may give boxes without pixels.
 
     Raises
     ------

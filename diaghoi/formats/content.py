@@ -25,7 +25,7 @@ _PLAIN = ("pickle", "json", "torch")
 
 # Number of bytes that suffice to recognise a large file: a thousand images or more.
 FIRST = 1 << 25
-# Number of rows that is accepted in a file of any size.
+# Number of rows accepted in a file of any size.
 SMALL = 1 << 20
 IMAGES_OF_ANSWERS = "gt_paths"
 """Key of the image list in files that hold a language model's answers under ``preds``.
@@ -37,13 +37,13 @@ _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
     (b"BZh", "compressed with bzip2; uncompress it first"),
     (b"\xfd7zXZ", "compressed with xz; uncompress it first"),
-    (b"\x89HDF", "an HDF5 file, which is not read; in MATLAB, save it with '-v7'"),
+    (b"\x89HDF", "an HDF5 file, which is not supported; in MATLAB, save it with '-v7'"),
     (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
         "a torch.save file from before PyTorch 1.6, which is not supported; load it with "
         "torch.load and save it with a current torch.save",
     ),
-    (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not read; in MATLAB, save it with '-v7'"),
+    (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not supported; in MATLAB, save it with '-v7'"),
     (_NUMPY, "a single .npy array; save all arrays of the images together with numpy.savez"),
 )
 
@@ -68,7 +68,7 @@ class Content:
     unpacked : int or None
         Size in bytes of all parts of an archive; None if it equals the size of the file.
     cut : bool
-        Whether the value holds only the first images of the file.
+        Whether the value contains only the first images of the file.
     notes : tuple of str
         Notes on how the value was stored.
     """
@@ -100,7 +100,7 @@ class Content:
 
     @property
     def benchmark(self) -> str | None:
-        """The data set shown by the file name of the first image; None for other names."""
+        """The data set that the first image's file name shows; None if it shows none."""
         name = self.first.get("filename", self.first.get("file_name"))
         return "hico-det" if begins(name, "HICO_") else None
 
@@ -140,11 +140,11 @@ class Content:
 
     @property
     def annotations(self) -> Content | None:
-        """The annotations that a file holds in addition to predictions; None if there are none."""
+        """The annotations in a file that also has predictions; None if there are none."""
         return replace(self, value=self.value["gts"]) if self._wraps("gts") else None
 
     def _wraps(self, key: str) -> bool:
-        """Check whether the value holds lists or dicts under a key."""
+        """Check whether the value has a list, tuple or dict under a key."""
         return isinstance(self.value, dict) and isinstance(self.value.get(key), list | tuple | dict)
 
 
@@ -161,8 +161,8 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     path : path
         The file, or a folder of files.
     most : int, optional
-        Maximum number of bytes to load from a pickle or JSON list; larger files give only their
-        first images. All other containers are loaded completely.
+        Maximum number of bytes to load from a pickle or JSON list; of larger files, only the first
+        images are loaded. All other containers are loaded completely.
 
     Raises
     ------
@@ -218,8 +218,8 @@ def _refuse(path: Path, head: bytes) -> None:
         raise InputError(f"{path}: the file is empty; write or copy it again")
     if path.suffix == ".toml":
         raise InputError(
-            f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, --dataset "
-            "takes descriptions of data sets"
+            f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, and "
+            "--dataset takes the description of a data set"
         )
     if head.startswith(_NUMPY) and (shape := _matrix(path)):
         raise InputError(
@@ -260,13 +260,13 @@ def _folder(path: Path) -> Content:
     if not matches:
         found = some_of(names) if names else "it is empty"
         raise InputError(
-            f"{path}: a folder without detections_01.mat ... detections_80.mat ({found}); "
-            "give a file, or the folder with these 80"
+            f"{path}: a folder without detections_01.mat ... detections_80.mat ({found}); give a "
+            "file, or the folder with these 80 files"
         )
     return Content(path, "folder", {int(match[1]): path / match[0] for match in matches})
 
 
 def parts_in(folder: Path) -> dict[int, Path]:
-    """Return the parts of a file in a folder by number (:mod:`diaghoi.formats.own`)."""
+    """Return the paths of the numbered parts in a folder (:mod:`diaghoi.formats.own`)."""
     matches = [_PART.fullmatch(entry.name) for entry in folder.iterdir()]
     return {int(match[1]): folder / match[0] for match in matches if match}

@@ -43,12 +43,12 @@ _WIDEST = 8  # bytes per number
 class DenseArrays(Format):
     """Read a list with one dict of arrays per image.
 
-    ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores`` (P, V), ``sub_ids`` and
-    ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). A pickle may also
-    hold a dict of these images by image path (RLIP). An ``.npz`` holds one array of dicts, or one
-    array per key: an array of objects, or one with the images along the first axis. ``verb_scores``
-    are triplet scores: the product of the human, object and verb scores. Boxes are zero-based xyxy;
-    the numbering of objects is inferred from the labels.
+    The keys are ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores`` (P, V),
+    ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). A
+    pickle may also contain a dict of such images by image path (RLIP). An ``.npz`` contains one
+    array of dicts, or one array per key: an array of objects, or one with the images along the
+    first axis. ``verb_scores`` are triplet scores: the product of the human, object and verb
+    scores. Boxes are zero-based xyxy; the numbering of objects is inferred from the labels.
 
     For V-COCO, ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the
     actions, where each score applies to all roles of its action; (P, 29) for QPIC's verbs, which
@@ -74,7 +74,7 @@ class DenseArrays(Format):
         return "predictions" if isinstance(image, dict) and _SCORES in image else None
 
     def dataset(self, content: Content) -> str | None:
-        """Infer the data set from the number of verbs of the first image."""
+        """Infer the data set from the number of verbs that the first image has scores for."""
         width = verb_count(content)
         if width == len(hico_det().verbs):
             return "hico-det"
@@ -119,7 +119,7 @@ class DenseArrays(Format):
                     f"{file}: {int(blank.sum()):,} object boxes have the label {after} or are "
                     "NaN: their pairs have no object"
                 )
-            # Boxes that stand for no object are omitted.
+            # Omit boxes that mean "no object".
             kept = ~blank
             place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
             image = rows.image[kept]
@@ -146,7 +146,7 @@ class DenseArrays(Format):
 
 
 def _value(content: Content, keys: Sequence[str]) -> Any:
-    """Return a list of images, or a dict of columns; an ``.npz`` gives only those of ``keys``."""
+    """Return a list of images or a dict of columns, limited to ``keys`` for an ``.npz``."""
     arrays = content.value
     if content.container != "npz":
         return arrays
@@ -180,7 +180,7 @@ def verb_count(content: Content) -> int | None:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of an array, or of nested lists judged by the first; otherwise ()."""
+    """Return the shape of an array, or of nested lists, inferred from the first; otherwise ()."""
     if isinstance(value, np.ndarray):
         return tuple(value.shape)
     if not isinstance(value, list | tuple):
@@ -214,7 +214,7 @@ class _Columns:
         self.images = images
 
     def has(self, key: str) -> bool:
-        """Check whether any image has this key; then all must have it."""
+        """Check whether any image has this key, in which case all must have it."""
         return any(key in row for row in self.images.rows)
 
     def parts(
@@ -222,7 +222,8 @@ class _Columns:
     ) -> tuple[list[Array], Rows]:
         """Return the arrays of a key, one per image, with as many rows as ``like``.
 
-        A row is an individual number, or has one of the ``widths``, the same in every image.
+        A row is a single number or, given ``widths``, has one of these widths, the same in every
+        image.
         """
         images, total, parts = self.images, 0, list[Array]()
         shapes: list[tuple[int, ...]] = [(width,) for width in widths] or [()]
@@ -250,7 +251,7 @@ class _Columns:
         if like is not None and (count != like.count).any():
             image = int(np.argmax(count != like.count))
             problem = f"has {count[image]} rows, but {like.field!r} has {like.count[image]}"
-            raise self._error(image, f"{key}: {problem}; both need one for each box or pair")
+            raise self._error(image, f"{key}: {problem}; both need one row for each box or pair")
         return parts, Rows(images.file, images.names, key, count)
 
     def joined(
@@ -268,7 +269,7 @@ class _Columns:
     def scores(
         self, key: str, pairs: Rows, widths: Sequence[int], *, optional: bool = False
     ) -> list[Array]:
-        """Return the scores of the pairs of each image; NaN stands for a missing optional score."""
+        """Return the pair scores of each image; NaN marks a missing optional score."""
         parts, rows = self.parts(key, pairs, widths)
         for image, part in enumerate(parts):
             check_dense_scores(part, image, rows, optional=optional)
@@ -320,8 +321,8 @@ def best_triplets(
     rows : Rows
         The pairs of all images.
     parts : iterable of two (pairs of the image, V) float arrays
-        Finite triplet scores and verb scores, image by image; the same array twice if the
-        file has only one.
+        Finite triplet scores and verb scores, image by image; the same array twice if the file has
+        only one kind.
     label : (P,) int array
         Object category of each pair.
     options : Options
@@ -358,7 +359,7 @@ def best_triplets(
 
 
 def cut_note(what: str, asked: int | None) -> str:
-    """Describe how many triplets of ``what`` are kept per image, and any smaller request."""
+    """State how many triplets of ``what`` are kept per image, and any smaller number asked for."""
     top = max(asked or TOP, TOP)
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:

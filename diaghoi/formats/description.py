@@ -46,15 +46,16 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     Parameters
     ----------
     path : path
-        A TOML file with ``name``, ``objects`` and ``verbs``. Optional are ``person`` (an object, by
-        default `person`), ``no_interaction`` (a verb), ``classes`` (a table ``verb = [objects]``, a
-        list of ``[verb, object]``, or the path of an ``.npy`` matrix of verbs x objects with ones
-        at the classes; or the word `verbs`: each verb is a class, whatever the object; by default
-        every verb goes with every object), ``annotations`` (a path), ``numbers`` (``objects`` and
-        ``verbs``: the number of the first one in files, by default 0, or a list of all;
-        ``predictions``: a table of these two for prediction files), ``boxes`` (``origin`` 0 or 1
-        and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training instances
-        and ``below``, by default 10) and ``protocol`` (a name, or a table of ``CHOICES``).
+        A TOML file with ``name``, ``objects`` and ``verbs``. Optional keys are ``person`` (an
+        object, by default `person`), ``no_interaction`` (a verb), ``classes``, ``annotations`` (a
+        path), ``numbers``, ``boxes`` (``origin`` 0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare``
+        (``classes``, or ``counts`` of training instances and ``below``, by default 10) and
+        ``protocol`` (a name, or a table of ``CHOICES``). ``classes`` is a table ``verb =
+        [objects]``, a list of ``[verb, object]``, the path of an ``.npy`` matrix of verbs x objects
+        with ones at the classes, or the word `verbs`, which makes each verb a class, whatever the
+        object; by default, every verb with every object is a class. ``numbers`` gives, for
+        ``objects`` and for ``verbs``, the number of the first one in files, by default 0, or a list
+        of all numbers; its table ``predictions`` does the same for prediction files.
 
     Returns
     -------
@@ -79,7 +80,7 @@ class _Description:
         self.needed("name")
         self.name = self.text("name") or ""
         if self.name in VOCABULARIES:
-            problem = "is known without a description; choose another"
+            problem = "is the name of a known data set; choose another"
             raise self.error("name", f"'{self.name}' {problem}")
         if self.name in PROTOCOLS:
             raise self.error("name", f"'{self.name}' is the name of a protocol; choose another")
@@ -189,7 +190,7 @@ class _Description:
     def check_count(self, classes: int) -> None:
         if not 0 < classes <= MOST_CLASSES:
             raise self.error(
-                "classes", f"there are {classes} classes; give 1 to {MOST_CLASSES} of them"
+                "classes", f"there are {classes} classes; give 1 to {MOST_CLASSES} classes"
             )
 
     def matrix(self, path: Path) -> Pairs:
@@ -311,7 +312,7 @@ def vocabulary(name: str | os.PathLike[str] | Vocabulary) -> Vocabulary:
         return read_description(name)
     if name.endswith(".npy"):
         raise InputError(
-            f"--dataset {name}: a matrix has no names; give the .toml file of a description with "
+            f"--dataset {name}: a matrix has no names; give a .toml description with "
             f'classes = "{name}"'
         )
     if name not in VOCABULARIES:

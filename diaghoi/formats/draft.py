@@ -1,7 +1,7 @@
 """Draft the description of a new data set from its files.
 
-The numbers in a file become the names of objects and verbs, so the draft works as it is, and
-only the real names have to be filled in.
+The numbers in a file become the names of objects and verbs, so the draft works unchanged; only the
+real names have to be filled in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from diaghoi.formats.dense import DenseArrays, verb_count
 from diaghoi.formats.output import replacing
 from diaghoi.formats.reading import matching
 
-# Largest object number that is looked up; the largest data sets of the field stay below it.
+# Largest object number that is looked up; even the largest data sets in the field stay below it.
 _OBJECTS = 1 << 13
 _NAME = "own"
 _LAYOUTS: tuple[Literal["xyxy", "xywh"], ...] = ("xyxy", "xywh")
@@ -99,8 +99,8 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
     Returns
     -------
     str
-        The text of a ``.toml`` file. Objects and verbs are named by their numbers, people
-        ``person``; comments give the count of each, and the content of each file.
+        The text of a ``.toml`` file. Objects and verbs are named by their numbers, except
+        ``person``; comments count the uses of each name and summarise each file.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
 
 
 def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder: Path) -> str:
-    """Describe the numbers of a file, and any further numbers of predictions."""
+    """Write a description from the numbers of a file and any further numbers in predictions."""
     scenes = base.scenes
     of_triplet = scenes.box_label[scenes.pair_object[scenes.triplet_pair]]
     combinations = np.unique(np.stack([scenes.triplet_verb, of_triplet], axis=1), axis=0)
@@ -218,7 +218,7 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
     if base.kind == "annotations" and (predictions is None or predictions.path != base.path):
         lines.append(_annotations(base.path, folder))
     if predictions is not None and predictions.by_class and listed is None:
-        # Numbers that may start at 1 do not imply one more class.
+        # Without a 0, numbers may start at 1, so there need not be one class more than the highest.
         count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
         if count > len(combinations):
             lines += [
@@ -247,7 +247,7 @@ def _classes(
 
 
 def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
-    """Describe how predicted verbs differ from annotated ones.
+    """Return how far predicted verb numbers are shifted from the annotated ones.
 
     Dense score columns are numbered from 0.
     """
@@ -317,5 +317,5 @@ def _named(content: Content, folder: Path) -> str:
             *(f"{_quoted(verb)} = {_quoted(things)}" for verb, things in classes.items()),
         ]
     except (TypeError, ValueError, KeyError, IndexError):
-        raise InputError(f"{content.file}: its tables of names cannot be read") from None
+        raise InputError(f"{content.file}: its objects, verbs or classes cannot be read") from None
     return "\n".join(lines) + "\n"

@@ -47,12 +47,12 @@ def pair_tables(
     box_scores : two (P,) float64 arrays or None
         Scores of the human and object boxes; a merged box takes the first score.
     merged : bool
-        False if each pair has its own two boxes, even if other boxes are equal.
+        False if each pair keeps its own two boxes, even if they equal other boxes.
 
     Returns
     -------
     dict
-        Columns of boxes and pairs of :class:`~diaghoi.data.scenes.Scenes`.
+        Box and pair columns of :class:`~diaghoi.data.scenes.Scenes`.
     """
     # Images are converted in parts, because a table of all boxes would be as large as the file.
     parts, boxes = list[dict[str, Any]](), 0
@@ -98,7 +98,7 @@ class Flat:
     options : Options
         The user's options.
     origin : {0, 1}
-        Origin of pixels in the format.
+        Number of the first pixel in the format.
     notes : iterable of str
         Notes for readers of the results; :meth:`classes` adds to them.
     """
@@ -129,7 +129,7 @@ class Flat:
         box_scores: tuple[FloatArray, FloatArray] | None = None,
         **columns: Any,
     ) -> Scenes:
-        """Create scenes from the human and object boxes, each (rows, 4) by column name.
+        """Create scenes from human and object boxes, given as (rows, 4) arrays by column name.
 
         The other columns are those of :func:`from_repeated`.
 
@@ -205,7 +205,8 @@ def from_repeated(
     unread : (N, 3) int array or None
         Unreadable answers of a detector without scores, as in :class:`~diaghoi.data.scenes.Scenes`.
     merged : bool
-        False if each triplet is a separate pair from its own query, even if boxes are equal.
+        False if each triplet comes from its own query and keeps its own pair, even if boxes are
+        equal.
     source : str
         The file.
     notes : tuple of str

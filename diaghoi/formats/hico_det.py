@@ -35,10 +35,10 @@ _SIDES = "boxes_h", "boxes_o"
 class HicoInstances(Format):
     """Read ``instances_test2015.json``: a dict of lists, one entry per image.
 
-    ``filenames``, ``size`` ([width, height]) and ``annotation`` with ``boxes_h``, ``boxes_o``,
-    ``hoi`` (and ``object`` and ``verb``), one entry per triplet; the dict also holds the names
-    ``objects`` and ``verbs``, and ``correspondence`` with rows of (HOI id, object id, verb id).
-    Objects are numbered alphabetically (HICO-80). Boxes are one-based xyxy.
+    The lists are ``filenames``, ``size`` ([width, height]) and ``annotation`` with ``boxes_h``,
+    ``boxes_o``, ``hoi`` (and ``object`` and ``verb``), one entry per triplet. The dict also
+    contains the names ``objects`` and ``verbs``, and ``correspondence`` with rows of (HOI id,
+    object id, verb id). Objects are numbered alphabetically (HICO-80). Boxes are one-based xyxy.
     """
 
     name = "hico-instances"
@@ -112,11 +112,12 @@ _TRAINING = "train2015"
 class AnnoList(Format):
     """Read ``anno_list.json`` of no_frills, QAHOI, GGNet, PMN and VSGNet: one dict per image.
 
-    ``global_id`` (the image name without extension), ``image_size`` (height, width, channels) and
-    ``hois``, one entry per annotated HOI class: ``id`` (from 1, as a number or with three digits),
-    ``human_bboxes`` and ``object_bboxes`` (zero-based xyxy), and ``connections``, pairs of indices
-    in these two lists. The file covers both splits of HICO-DET. Images of the training split are
-    omitted if there are others, as in the evaluators of these code bases.
+    The keys are ``global_id`` (the image name without extension), ``image_size`` (height, width,
+    channels) and ``hois``, with one entry per annotated HOI class: ``id`` (from 1, as a number or
+    with three digits), ``human_bboxes`` and ``object_bboxes`` (zero-based xyxy), and
+    ``connections`` (pairs of indices into these two lists). The file covers both splits of
+    HICO-DET. Images of the training split are omitted if there are others, as in the evaluators of
+    these code bases.
     """
 
     name = "anno-list"

@@ -42,11 +42,11 @@ _COLUMNS = 9
 class AnnoBbox(Format):
     """Read the annotations as published: ``anno_bbox.mat``.
 
-    Struct arrays ``bbox_test`` and ``bbox_train`` (1 x N): ``filename``, ``size`` (width, height,
-    depth) and ``hoi``, a struct array with ``id`` (1-600), ``bboxhuman`` and ``bboxobject`` (struct
-    arrays with x1, x2, y1, y2), ``connection`` (K x 2, one-based indices of the human and object
-    box) and ``invis``. Boxes are one-based. HOIs marked invisible have no boxes; they are skipped,
-    and a note gives their number.
+    The struct arrays ``bbox_test`` and ``bbox_train`` (1 x N) have ``filename``, ``size`` (width,
+    height, depth) and ``hoi``, a struct array with ``id`` (1-600), ``bboxhuman`` and ``bboxobject``
+    (struct arrays with x1, x2, y1, y2), ``connection`` (K x 2, one-based indices of the human and
+    object box) and ``invis``. Boxes are one-based. HOIs marked invisible have no boxes; they are
+    skipped, and a note gives the number of them.
     """
 
     name = "anno-bbox-mat"
@@ -115,16 +115,16 @@ def _name(image: dict[str, Any]) -> Any:
 class HicoDetections(Format):
     """Read detections for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-    The number in the name is the object's, counted from one: in COCO order (01 person, 02 bicycle),
-    which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT and PViC
-    write. The number of HOI classes in each file shows the order.
+    The number in the file name is that of the object, counted from one: in COCO order (01 person,
+    02 bicycle), which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT
+    and PViC write. The number of HOI classes in each file shows which order was used.
 
-    Each file holds ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
-    (images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2, object x1, y1, x2,
-    y2, score. Boxes are zero-based (the evaluator adds 1 before comparing them). The files have no
-    image names: images are joined by index. They have no separate verb scores.
+    Each file contains ``all_boxes``, a cell array of (HOI classes of the object, in official order)
+    x (images of the official test list) whose cells are (n, 9) arrays: human x1, y1, x2, y2, object
+    x1, y1, x2, y2, score. Boxes are zero-based (the evaluator adds 1 before comparing them). The
+    files have no image names: images are joined by index. They have no separate verb scores.
 
-    A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even
+    A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edges, even
     for boxes narrower than a pixel.
     """
 
@@ -234,7 +234,7 @@ def objects_of_files(
     given : str or None
         The only numbering that the user allows.
     all_classes : bool
-        Whether the files hold all classes of their object, including classes without detections.
+        Whether each file contains all classes of its object, including classes without detections.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     found = variables(path)
     for name in ("anno_test", "list_test"):
         if name not in found:
-            raise InputError(f"{path}: no '{name}' in it; expected HICO's anno.mat")
+            raise InputError(f"{path}: no '{name}' in it; give HICO's anno.mat")
     listed = np.ravel(read_variable(path, "list_test")).tolist()
     names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
     labels = np.asarray(read_variable(path, "anno_test"))
@@ -355,8 +355,8 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     if not all(names.tolist()) or labels.dtype.kind not in "biuf" or labels.shape != shape:
         raise InputError(
             f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, and "
-            f"'list_test' has {len(names)} images; expected HICO's anno.mat: numbers for "
-            f"{shape[0]} HOI classes x images, and the image names"
+            f"'list_test' has {len(names)} images; give HICO's anno.mat: numbers for {shape[0]} "
+            "HOI classes x images, and the image names"
         )
     positive = labels == 1
     return ImageLabels(names=names, positive=positive, source=str(path))

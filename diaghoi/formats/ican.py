@@ -1,18 +1,18 @@
 """Read the results of iCAN, TIN, DRG and VCL on HICO-DET: pairs with scores for all classes.
 
-A pickle (or JSON) of ``{image number: [[human box, object box, object class, scores, human score,
-object score, ...], ...]}``. The image number is the one at the end of the file name. Boxes are
-zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2 bicycle), as all
-four code bases write them, or in HICO's alphabetical order. Each pair has scores for the 600 HOI
-classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs (DRG).
+The file is a pickle (or JSON) of ``{image number: [[human box, object box, object class, scores,
+human score, object score, ...], ...]}``. The image number is the one at the end of the file name.
+Boxes are zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2 bicycle),
+as all four code bases write them, or in HICO's alphabetical order. Each pair has scores for the 600
+HOI classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs (DRG).
 
 VCL writes 0 instead of the scores. The six values of a pair are followed by the 600 scores of each
 branch: human, object, spatial, and human and object combined. VCL's scripts fuse the branches
 before evaluation. This reader uses their default: spatial times the last branch (``spv``), or, for
 models without that branch, spatial times the sum of the first two (``spho``).
 
-The triplet score is the class score times the scores of both boxes; the class score is the action
-score. The best 100 triplets per image are kept.
+The triplet score is the class score times the scores of both boxes; the action score is the class
+score alone. The best 100 triplets per image are kept.
 
 Later steps of the code bases are not repeated: they round boxes to whole pixels and keep the 19,999
 best detections per object (``Generate_HICO_detection``). TIN also transforms box scores with a
@@ -182,7 +182,7 @@ class _PairScores:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe how branches were fused."""
+        """Note that states how the branches were fused."""
         note = f"{self.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
         return (note,) if self.fused else ()
 
@@ -252,7 +252,8 @@ def _categories(
     COCO's order, which the known code bases write, is assumed unless the highest-scoring
     interactions contradict it. Each of the 600 HOI classes determines its object, and a detector
     gives the highest scores to classes of the detected object; most of the 117 verbs go with only a
-    few objects. The number of people is weak evidence, because few pairs have a person as object.
+    few objects. The category number of people is weak evidence, because few pairs have a person as
+    object.
     """
     numbers, orders = table.integers(), file_orders(given)
     chosen, notes = (given, ()) if given else _order(table.rows.file, numbers, scores, orders)
@@ -296,7 +297,7 @@ def _order(
     if count < ENOUGH:
         return _OWN, ()
     raise InputError(
-        f"{file}: cannot determine numbering of objects: the highest score belongs to the "
+        f"{file}: cannot determine the numbering of objects: the highest score belongs to the "
         f"object in {percent(own)} of the best pairs with COCO's order, and in {percent(other)} "
         f"with HICO's order; give --read objects={_OWN} or --read objects={_OTHER}"
     )
@@ -316,7 +317,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _numbers(value: Any, width: int) -> FloatArray | None:
-    """Convert a number, or an array or list of numbers, to (width,); None for anything else."""
+    """Convert a number, or an array or list of numbers, to a (width,) array; else return None."""
     if isinstance(value, np.ndarray):
         rows = rows_of_numbers(value.reshape(1, -1), width)
     else:

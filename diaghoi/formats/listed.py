@@ -50,7 +50,8 @@ class ListLayout:
     labelled : bool
         Whether boxes have a category; otherwise they take the categories of their triplets.
     verbs : tuple of int or None
-        The vocabulary's verb for each verb of the format; None if both are the same.
+        The vocabulary's verb for each verb of the format; None if the format numbers them like the
+        vocabulary.
     box_arrays, triplet_arrays : mapping of str or None
         Names of the columns in messages if the two lists were created from arrays.
     """
@@ -73,7 +74,7 @@ def read_listed(
 ) -> Scenes:
     """Read images with listed boxes.
 
-    Boxes stay as listed. A box without a category becomes one row per category of its triplets.
+    Boxes are kept as listed. A box without a category becomes one row per category of its triplets.
     Each distinct (subject, object) of an image becomes one pair, in the order of first use;
     triplets keep their stored order.
 
@@ -137,7 +138,7 @@ def read_listed(
         label = numbering.positions(boxes.rows, labels, "category_id", unknown=alone)
         notes += numbering.notes
         options.shown["objects"] = numbering.name
-    # Index -1, a missing object, finds the extra label: an unknown category.
+    # Index -1, a missing object, selects the extra label: an unknown category.
     category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
     if layout.verbs is not None:
         known = np.array(layout.verbs, dtype=np.int64)
@@ -161,7 +162,7 @@ def read_listed(
     box_score = None
     some, total = boxes.holding("score"), len(boxes.rows)
     if 0 < some < total:
-        # MUREN's code writes scores from the 65th box on.
+        # MUREN's code writes scores only from the 65th box on.
         notes += (
             f"{content.file}: only {some:,} of {total:,} boxes have a score, so these scores "
             "are ignored",

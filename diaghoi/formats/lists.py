@@ -49,9 +49,9 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 
 
 class _Lists(Format):
-    """Read lists of boxes and triplets; ``layouts`` are the layouts of the ``kinds``.
+    """Read lists of boxes and triplets; ``layouts`` has one layout for each of the ``kinds``.
 
-    If the numbers reveal the data set, the lists are ``kept``, because they are read again.
+    ``kept`` is true if the numbers reveal the data set, because the lists are then read again.
     """
 
     layouts: tuple[ListLayout, ...]
@@ -68,9 +68,9 @@ class _Lists(Format):
 class TripletLists(_Lists):
     """Read the pickles of CDN and the diagnosis code: ``gt_wo_nointer.pkl``, ``preds.pkl``.
 
-    ``filename``; ``annotations`` or ``predictions``, a list of ``{bbox, category_id}`` (and
-    optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list of ``{subject_id,
-    object_id, category_id}``, for predictions with ``score`` and optionally ``action_score``.
+    The keys are ``filename``; ``annotations`` or ``predictions``, a list of ``{bbox, category_id}``
+    (and optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list of ``{subject_id,
+    object_id, category_id}`` (in predictions also ``score`` and optionally ``action_score``).
     Objects are numbered as in COCO-80 with person 0, verbs from 0.
     """
 
@@ -91,9 +91,9 @@ class TripletLists(_Lists):
 class GenVlkt(_Lists):
     """Read the results of GEN-VLKT, HOICLIP, SL-HOI and GroupHOI: boxes have no categories.
 
-    ``filename``, ``predictions`` (``{bbox}``) and ``hoi_prediction`` (``{subject_id, object_id,
-    category_id, score}``), where ``category_id`` is the HOI class, from 0 in official order:
-    subjects are people, and objects have the category of the class. The code bases write
+    The keys are ``filename``, ``predictions`` (``{bbox}``) and ``hoi_prediction`` (``{subject_id,
+    object_id, category_id, score}``), where ``category_id`` is the HOI class, from 0 in official
+    order. Subjects are people, and objects have the category of the class. The code bases write
     ``{"preds": [...], "gts": [...]}`` in Python notation within a JSON string. Their annotations
     have box categories (COCO-80), also use the HOI class as ``category_id`` of triplets, and are
     read as :class:`TripletLists`.
@@ -117,8 +117,8 @@ class GenVlkt(_Lists):
 class _CocoLists(_Lists):
     """Distinguish HOI-A from HICO-DET in lists that do not name their data set.
 
-    Both use PPDM's layout. HOI-A, and HOI-W after it, number objects from 1 to 11 and verbs from 1
-    to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these numbers, too.
+    Both use PPDM's layout. HOI-A, like HOI-W after it, numbers objects from 1 to 11 and verbs from
+    1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these numbers, too.
     Combinations of object and verb distinguish the data sets: only a few are HOI classes of both.
     """
 
@@ -156,9 +156,9 @@ class _CocoLists(_Lists):
 class Ppdm(_CocoLists):
     """Read the results of PPDM and GGNet, for HICO-DET, HOI-A and HOI-W.
 
-    ``file_name``, ``predictions`` (``{bbox, category_id}``) and ``hoi_prediction`` (``{subject_id,
-    object_id, category_id, score}``). Objects have COCO's own ids (1-90 with gaps, person 1), and
-    verbs are numbered from 1, as in :class:`CdnJson`.
+    The keys are ``file_name``, ``predictions`` (``{bbox, category_id}``) and ``hoi_prediction``
+    (``{subject_id, object_id, category_id, score}``). Objects have COCO's own ids (1-90 with gaps,
+    person 1), and verbs are numbered from 1, as in :class:`CdnJson`.
     """
 
     name = "ppdm"
@@ -172,11 +172,11 @@ class Ppdm(_CocoLists):
 class CdnJson(_CocoLists):
     """Read the annotations of CDN, QPIC and others: ``test_hico.json``.
 
-    ``file_name``, ``annotations`` (``{bbox, category_id}``) and ``hoi_annotation`` (``{subject_id,
-    object_id, category_id, hoi_category_id}``). Objects have COCO's own ids (1-90 with gaps, person
-    1), and verbs are numbered from 1. ``img_id`` and ``hoi_category_id`` are not needed.
-    ``test_hoia.json`` of HOI-A and the files of HOI-W have the same layout, with their own numbers,
-    which may be strings. :mod:`diaghoi.formats.v_coco` describes V-COCO.
+    The keys are ``file_name``, ``annotations`` (``{bbox, category_id}``) and ``hoi_annotation``
+    (``{subject_id, object_id, category_id, hoi_category_id}``). Objects have COCO's own ids (1-90
+    with gaps, person 1), and verbs are numbered from 1. ``img_id`` and ``hoi_category_id`` are not
+    needed. ``test_hoia.json`` of HOI-A and the files of HOI-W have the same layout, with their own
+    numbers, which may be strings. :mod:`diaghoi.formats.v_coco` describes V-COCO.
     """
 
     name = "cdn-json"
@@ -207,7 +207,7 @@ class CdnJson(_CocoLists):
 
 
 class _Shares(NamedTuple):
-    """Return the share of the best triplets that fit each data set, and whether this suffices."""
+    """Share of the best triplets that fits each data set, and whether there are enough."""
 
     hoi_a: float
     hico_det: float
@@ -223,7 +223,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Count the HOI classes in a file; if it cannot be HOI-A, all of them count for HICO-DET."""
+    """Return the shares of a file; one that cannot be HOI-A counts as fully HICO-DET."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico
@@ -267,9 +267,10 @@ _LISTS = ("boxes", *_COLUMNS.values())
 class HoiDet(Format):
     """Read the results of HOIDet: lists of boxes, and columns of triplets with box indices.
 
-    ``image_id`` (the number at the end of the file name), ``boxes``, and the columns ``h_idx``,
-    ``o_idx`` (indices in ``boxes``), ``hoi_score`` and ``hoi_class`` (0-599 in official order).
-    Boxes have no category: subjects are people, and objects have the category of the class.
+    The keys are ``image_id`` (the number at the end of the file name), ``boxes``, and the columns
+    ``h_idx``, ``o_idx`` (indices into ``boxes``), ``hoi_score`` and ``hoi_class`` (0-599 in
+    official order). Boxes have no category: subjects are people, and objects have the category of
+    the class.
     """
 
     name = "hoidet"

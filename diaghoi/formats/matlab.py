@@ -43,7 +43,7 @@ _STORED = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
 _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-# Number of bytes that hold a variable's class, dimensions and name.
+# Number of bytes that suffice for a variable's class, dimensions and name.
 _HEAD = 4096
 _DEEPEST = 32
 # Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size.
@@ -253,7 +253,7 @@ class _Element:
         if kind == _CHAR:
             return self._text(shape)
         if kind not in (_CELL, _STRUCT):
-            raise ValueError(f"is of the class {_CLASSES.get(kind, kind)}, which is not read")
+            raise ValueError(f"is of the class {_CLASSES.get(kind, kind)}, which is not supported")
         names = self._field_names() if kind == _STRUCT else []
         if count * max(len(names), 1) * 8 > size:
             raise ValueError(f"{count} cells or structs in {size} bytes")
@@ -265,7 +265,7 @@ class _Element:
         return values.reshape(shape, order="F")
 
     def _plain(self) -> Array | None:
-        """Read a 2-D numeric matrix without a name at once; None for any other matrix.
+        """Read an unnamed 2-D numeric matrix in one step; return None for any other matrix.
 
         The published annotations contain millions of these, so this fast path saves most of the
         time.

@@ -67,8 +67,8 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     elif len(inside) >= _MANY and not inside.any():
         raise InputError(
             f"{pairs.source}: none of the {len(inside):,} pairs of the triplets is listed: the "
-            "boxes belong to another detector or another convention; give the pair file of this "
-            "detector, or leave it out"
+            "boxes come from another detector or follow another convention; give the pair file of "
+            "this detector, or leave it out"
         )
     elif len(inside) and inside.mean() < _USUAL:
         notes += (
@@ -91,7 +91,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # Row of each used pair in a table of all listed pairs, followed by every other pair once,
+    # Row of each triplet pair in a table of all listed pairs followed by each unlisted pair once,
     # `extra`. Of equal listed pairs, the first one counts.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
@@ -112,7 +112,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
         pair_human=chosen // base,
         pair_object=chosen % base - 1,
         pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
-        # To save memory, the type of references is kept if it can hold all pairs.
+        # To save memory, the references keep their type if it can number all pairs.
         triplet_pair=place[row].astype(np.result_type(triplets.triplet_pair.dtype, np.int32))[
             triplets.triplet_pair
         ],

@@ -36,11 +36,11 @@ def spaced(name: Any) -> str:
 class HoiTransformer(Format):
     """Read the results of HoiTransformer and AS-Net: named triplets with three scores.
 
-    In a pickle or JSON, or one JSON object per line: ``image_id`` (the file name) and ``hoi_list``,
-    of ``{h_box, o_box, h_cls, o_cls, i_cls, o_name, i_name}``. The three ``*_cls`` are scores:
-    ``i_cls`` is the verb score, and the product of all three is the triplet score. Object names
-    show HOI-A; boxes are zero-based xyxy. Other keys are not needed. Each triplet is a separate
-    pair.
+    The keys, in a pickle, in JSON or in one JSON object per line, are ``image_id`` (the file name)
+    and ``hoi_list``, a list of ``{h_box, o_box, h_cls, o_cls, i_cls, o_name, i_name}``. The three
+    ``*_cls`` are scores: ``i_cls`` is the verb score, and the product of all three is the triplet
+    score. HOI-A is recognised by its object names; boxes are zero-based xyxy. Other keys are not
+    needed. Each triplet is a separate pair.
     """
 
     name = "hoi-transformer"
@@ -107,15 +107,15 @@ _BOX_POWER = 0.3
 class AgentHoi(Format):
     """Read the results of AgentHOI, which combines a language model and a grounding model.
 
-    ``filename`` and, with one entry per pair, ``Object Category``, ``Object Logits``, ``Interaction
-    Class`` and ``IC Logits`` (lists of each pair's verb names and their scores), and ``Box``:
-    ``{humanBox, objBox}``, each with five numbers, zero-based xyxy and the score. For SWIG-HOI,
-    each pair has one verb and one score instead of lists, and ``img_id`` is the image number. The
-    logits are probabilities: each is the lowest among the tokens of a word.
+    The keys are ``filename`` and, with one entry per pair, ``Object Category``, ``Object Logits``,
+    ``Interaction Class`` and ``IC Logits`` (lists of each pair's verb names and their scores), and
+    ``Box``: ``{humanBox, objBox}``, each with five numbers, zero-based xyxy and the score. For
+    SWIG-HOI, each pair has one verb and one score instead of lists, and ``img_id`` is the image
+    number. The logits are probabilities: each is the lowest among the tokens of a word.
 
     Scores follow AgentHOI's evaluator with default options. The triplet score is ``sigmoid(m)
-    sigmoid(b)^0.3``, on SWIG-HOI ``m b^0.3``, where ``m`` is the mean of the object and verb scores
-    and ``b`` the product of the box scores. The action score is the verb score.
+    sigmoid(b)^0.3``, or ``m b^0.3`` on SWIG-HOI, where ``m`` is the mean of the object and verb
+    scores and ``b`` the product of the box scores. The action score is the verb score.
 
     The evaluator also gives lower scores to all other classes of each pair's object and, on
     HICO-DET, removes overlapping boxes. This reader does neither: it reads only what the file
@@ -220,7 +220,7 @@ def _triplets(
 
 
 def _boxes(rows: Rows, number: int, boxes: Any) -> dict[str, Any] | None:
-    """Return both boxes of a pair and their scores; None if a box was not found."""
+    """Return both boxes of a pair and their scores; None if a box is missing."""
     row: dict[str, Any] = {}
     for key, score in ((_HUMAN_BOX, _HUMAN_SCORE), (_OBJECT_BOX, _THING_SCORE)):
         box: Any = boxes.get(key) if isinstance(boxes, dict) else None
@@ -242,16 +242,16 @@ _LENGTHS = "width", "height"
 class DaHoi(Format):
     """Read the results of DA-HOI, a language model that scores verbs for detected pairs.
 
-    Saved by ``torch.save``: ``img_id`` (the number at the end of the file name), and lists with one
-    entry per pair: ``pred_object_names``; ``bboxes``, the human and object boxes as eight fractions
-    of the image width and height (xyxy); ``max_scores`` for the person, the object and their
-    interaction; ``merge_potential_list``, phrases such as ``riding a bicycle``, one for each HOI
-    class of the object; and ``merge_pred_logits``, two or more (1, phrases) arrays. The verb score
-    is the mean of the first and last array. The triplet score is the product of the verb score and
-    ``max_scores``, each to the power of 1.3.
+    The keys, in a file of ``torch.save``, are ``img_id`` (the number at the end of the file name)
+    and lists with one entry per pair: ``pred_object_names``; ``bboxes``, the human and object boxes
+    as eight fractions of the image width and height (xyxy); ``max_scores`` for the person, the
+    object and their interaction; ``merge_potential_list``, phrases such as ``riding a bicycle``,
+    one for each HOI class of the object; and ``merge_pred_logits``, two or more (1, phrases)
+    arrays. The verb score is the mean of the first and last array. The triplet score is the product
+    of the verb score and ``max_scores``, each raised to the power of 1.3.
 
     The code base does not store image sizes. They are read from ``width`` and ``height`` of each
-    dict, the keys in the code base's annotations. Without sizes, boxes remain fractions until they
+    dict, named as in the code base's annotations. Without sizes, boxes remain fractions until they
     are joined to annotations with sizes (:mod:`diaghoi.data.boxes`).
     """
 
@@ -291,7 +291,7 @@ class DaHoi(Format):
 
 
 def _sizes(images: Images) -> IntArray | None:
-    """(N, 2) width and height of each image; None if the file has no sizes."""
+    """Return the (N, 2) width and height of each image; None if the file has no sizes."""
     table = images.single("size", images.rows)
     if not any(map(table.has, _LENGTHS)):
         return None
@@ -301,7 +301,7 @@ def _sizes(images: Images) -> IntArray | None:
 def _scored_phrases(
     content: Content, pairs: RecordTable, vocabulary: Vocabulary
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return each phrase's pair, HOI class, and score before and after raising to a power."""
+    """Return each phrase's pair, HOI class, and score before and after applying the power."""
     class_of_phrase, objects = _phrases(vocabulary), list(map(spaced, vocabulary.objects))
     hoi: list[int] = []
     count, scores, raised = [], [np.zeros(0)], [np.zeros(0)]

@@ -1,15 +1,14 @@
 """Interpret the numbers in files: how objects, verbs and HOI classes are numbered.
 
 Box labels are evidence of the object numbering: a person is 0 in COCO-80, 1 in COCO's own ids and
-49 in HICO's alphabetical order. A label that is missing in one numbering may be an object in
-another numbering that has the same number for a person. Data sets with
-:class:`~diaghoi.data.vocabulary.Conventions` have their own numbering, which some code bases shift
-to another first number.
+49 in HICO's alphabetical order. A label that does not exist in one numbering may exist in another
+with the same number for a person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have
+their own numbering, which some code bases shift to another first number.
 
-A triplet's number is a verb or an HOI class, from zero or from one: code bases write any of these
-into the same key. Under the right reading, nearly all confident triplets are HOI classes of the
-data set; under a wrong reading, few are, because only 600 of the 9,360 combinations of object and
-verb are HICO-DET classes.
+A triplet's number is that of a verb or an HOI class, counted from zero or one: code bases write any
+of these under the same key. Under the right reading, nearly all confident triplets are HOI classes
+of the data set; under a wrong reading, few are, because only 600 of the 9,360 combinations of
+object and verb are HICO-DET classes.
 """
 
 from __future__ import annotations
@@ -126,8 +125,8 @@ def read_triplets(
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Return the object categories and verbs of triplets, (T,) each, and notes on the reading.
 
-    If the objects in a file start at a different number than in its data set, the verbs also start
-    there, if possible.
+    If the objects in a file start at a different number than in its data set, the verbs are read as
+    starting there too, if possible.
 
     Parameters
     ----------
@@ -140,7 +139,8 @@ def read_triplets(
     options : Options
         The user's options, which then record how the numbers were read.
     of_format : TripletNumbers
-        The reading of the format; its verbs are not used if the data set has conventions.
+        The reading of the format; if it numbers verbs, it is not used if the data set has
+        conventions.
     numbering : Numbering
         Numbering of the objects.
 
@@ -188,8 +188,8 @@ def hoi_classes(
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return the zero-based HOI classes, and notes, for files without object and verb numbers.
 
-    Parameters and errors are those of :func:`read_triplets`; ``first`` is the format's number of
-    the first class. The data set's classes must determine the object.
+    Parameters and errors are those of :func:`read_triplets`; ``first`` is the number of the first
+    class in the format. The data set's classes must determine the object.
     """
     check_objects(rows.file, options.vocabulary)
     triplets = _Triplets(rows, numbers, np.full_like(numbers, -1), score, options, column)
@@ -219,8 +219,8 @@ class _Triplets:
     ) -> tuple[TripletNumbers, IntArray, tuple[str, ...]]:
         """Return the numbering of triplets, their verbs or HOI classes, and notes.
 
-        ``given`` holds the readings that the user allows (all if empty); ``more`` holds readings in
-        addition to ``READINGS``.
+        ``given`` are the readings that the user allows (all if empty); ``more`` are readings to try
+        in addition to ``READINGS``.
         """
         reading, why = self._find(fixed, given, more)
         self.options.shown["triplets"] = str(reading)
@@ -248,7 +248,7 @@ class _Triplets:
             if given[0].of == "verb" or given[0].listed is None:
                 return given[0], ""
             count = len(np.unique(numbers))
-            return given[0], f"there are {count} numbers, as many as classes are annotated"
+            return given[0], f"there are {count} numbers, as many as annotated classes"
         best = most_confident(self.score, len(numbers))
         likely, labels = numbers[best], self.labels[best]
         shares: dict[TripletNumbers, float] = {}
@@ -259,9 +259,9 @@ class _Triplets:
                 shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            # Find readings under which all numbers exist, and no fewer triplets are classes. A
-            # single extra number could be an error; with several numbers, the objects show whether
-            # they are classes.
+            # Find readings under which all numbers exist and at least as many triplets are classes.
+            # A single extra number could be an error; with several numbers, the objects show
+            # whether they are classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [
@@ -273,7 +273,7 @@ class _Triplets:
             ]
             if complete:
                 other = max(complete, key=lambda reading: shares[reading])
-                return other, f"as {fixed} some do not exist"
+                return other, f"as {fixed}, some would not exist"
         other = max(shares, key=lambda reading: shares[reading])
         share, order = shares[other], np.lexsort((likely, labels))
         # Repeated triplets are not additional evidence.
@@ -291,14 +291,14 @@ class _Triplets:
         if share < LEAST and not given:
             raise UnknownNumberError(
                 f"{self.rows.file}: at most {percent(share)} of the best triplets are HOI classes "
-                f"of {vocabulary.name}, however they are numbered: does the file belong to "
-                "another data set? Describe it in a .toml file for --dataset, or give "
-                f"{fixed.option} to read it as it is",
+                f"of {vocabulary.name}, however they are numbered: does the file belong to another "
+                f"data set? Describe it in a .toml file for --dataset, or give {fixed.option} to "
+                "read it anyway",
                 np.ones(len(numbers), dtype=bool),
             )
         raise InputError(
             f"{self.rows.file}: cannot determine how triplets are numbered: as {fixed}, "
-            f"{percent(own)} of the best are HOI classes of {vocabulary.name}, as {other}, "
+            f"{percent(own)} of the best are HOI classes of {vocabulary.name}, but as {other}, "
             f"{percent(share)} are; give {fixed.option} or {other.option}"
         )
 
@@ -370,7 +370,7 @@ def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
 def numbers_of_files(scenes: Scenes) -> Scenes:
     """Return scenes with the numbering and box layout of the data set's files, for writers.
 
-    The labels are unchanged if the data set has no conventions of its own.
+    The scenes are unchanged if the data set has no conventions of its own.
     """
     conventions = scenes.vocabulary.conventions
     if conventions is None:
@@ -398,7 +398,7 @@ class Numbering(NamedTuple):
     vocabulary : Vocabulary
         The data set.
     predictions : bool
-        Whether the file holds predictions, for which the data set may define numbers.
+        Whether the file contains predictions, for which the data set may define separate numbers.
     notes : tuple of str
         Evidence in the boxes for a numbering other than the format's; empty if the format or the
         user determined it.
@@ -413,7 +413,7 @@ class Numbering(NamedTuple):
     def usual(
         cls, options: Options, name: str = "coco80", *, predictions: bool = True
     ) -> Numbering:
-        """Return the numbering given by the user, the data set or the format, in this order."""
+        """Return the numbering given by the user, else by the data set, else by the format."""
         words = options.vocabulary
         own = name if words.conventions is None else words.name
         return cls(options.objects or own, words, predictions)
@@ -485,12 +485,12 @@ def find_numbering(
     """Determine how a file numbers object categories.
 
     The user's numbering has priority, followed by the one that the labels show, and then by the
-    format's: labels are evidence, whereas a format is only a convention. Among the numberings in
-    which the common label of all human boxes is a person, the labels show the first one that
-    contains all labels, or else the first. A label that may mean "no object" is not evidence. In a
-    data set with conventions, the format is not considered. If some subjects are not people, the
-    labels show the only numbering that contains all labels, provided that most subjects are people
-    in it.
+    format's: labels are evidence, whereas a format is only a convention. If all human boxes have
+    the same label, only numberings in which it is a person are considered: the labels show the
+    first of these that contains all labels, or else the first. A label that may mean "no object" is
+    not evidence. In a data set with conventions, the format is not considered. If some subjects are
+    not people, the labels show the only numbering that contains all labels, provided that most
+    subjects are people in it.
 
     Parameters
     ----------
@@ -538,9 +538,9 @@ def find_numbering(
         people = dict.fromkeys(_number(table, vocabulary.person) for table in tables.values())
         known = (f"{n} in {' and '.join(_with_person(tables, n, vocabulary))}" for n in people)
         raise InputError(
-            f"{file}: cannot determine numbering of objects: the human boxes of the pairs have "
-            f"labels {kinds}, but a person is {', '.join(known)}; give "
-            f"--read objects=NUMBERING, one of {', '.join(tables)}"
+            f"{file}: cannot determine the numbering of objects: the human boxes of the pairs have "
+            f"labels {kinds}, but a person is {', '.join(known)}; give --read objects=NUMBERING, "
+            f"one of {', '.join(tables)}"
         )
     if name == own:
         return usual
@@ -570,6 +570,6 @@ def check_objects(file: str, vocabulary: Vocabulary) -> None:
     """Reject a data set whose HOI classes do not determine the object, for formats that need it."""
     if vocabulary.any_object:
         raise InputError(
-            f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
-            "determine the object; give --dataset hico-det, or a file with the categories of boxes"
+            f"{file}: has HOI classes instead of objects, but the classes of {vocabulary.name} do "
+            "not determine the object; give --dataset hico-det, or a file with box categories"
         )

@@ -137,7 +137,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def harmless(text: str) -> str:
-    """Prefix text that a spreadsheet would interpret as a formula with an apostrophe."""
+    """Put an apostrophe before text that a spreadsheet would interpret as a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

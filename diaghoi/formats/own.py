@@ -3,8 +3,8 @@
 ``diaghoi_format`` is the version of the layout; ``vocabulary`` is the name of the data set;
 ``fingerprint`` is a hash of its names and classes; ``notes`` are notes about the original file; and
 ``top`` is the number of triplets per image that the reader kept (0 if it kept all). Every other
-array is a column under its name. Nothing is compressed, so that files are read as fast as they are
-copied. Coordinates and scores are float64, other numbers have the smallest type that fits; pairs
+array is the column of that name. Nothing is compressed, so that files are read as fast as they are
+copied. Coordinates and scores are float64; other numbers have the smallest type that fits. Pairs
 and triplets refer to rows in the box and pair tables of the whole file. ``box_ignored`` is present
 if people can be ignored (V-COCO annotations); ``box_label`` may be -1 for V-COCO, whose files do
 not name the category, and ``pair_object`` is -1 if there is no object.
@@ -50,7 +50,7 @@ _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 _WIDTHS = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}
 _KINDS = {"names": "U", "box_ignored": "b", "score": "f", "xyxy": "f"}
 _WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
-# Rows per step of the scan for each image's first rows.
+# Number of rows scanned at a time to find the first rows of each image.
 _ROWS = 1 << 17
 _AGAIN = "convert the original file again"
 
@@ -89,7 +89,7 @@ class _Own(Format):
         file, paths = content.file, in_order(content.path)
         scenes = joined([stored_scenes(_part(path), options).load() for path in paths])
         check_names(file, scenes.names.tolist(), "names")
-        note = f"{file}: {len(paths)} parts with {len(scenes)} images of a run that did not end"
+        note = f"{file}: {len(paths)} parts with {len(scenes)} images of an unfinished run"
         return replace(scenes, source=file, notes=(*scenes.notes, note))
 
 
@@ -117,8 +117,8 @@ def in_order(folder: Path) -> list[Path]:
     missing = sorted(set(range(1, max(parts) + 1)) - parts.keys())
     if missing:
         raise InputError(
-            f"{folder}: {part_name(missing[0])} is missing; copy the folder again, or use the "
-            ".npz file beside it if the run has ended"
+            f"{folder}: {part_name(missing[0])} is missing; copy the folder again or, if the run "
+            "has ended, use the .npz file next to it"
         )
     return [parts[number] for number in sorted(parts)]
 
@@ -330,7 +330,7 @@ class StoredScenes(SceneSource):
         return replace(self, names=names, order=np.append(self.order, empty))
 
     def arranged(self, images: IntArray, names: StrArray) -> StoredScenes:
-        """Reorder all images under new names; -1 stands for an empty image."""
+        """Reorder all images under new names; -1 gives an empty image."""
         return replace(self, names=names, order=np.append(self.order, -1)[images])
 
     def load(self) -> Scenes:
@@ -342,7 +342,7 @@ class StoredScenes(SceneSource):
         return self.between(0, len(self))
 
     def _first_rows(self, table: str, bounds: IntArray, owner: str) -> IntArray:
-        """Return each image's first row in a table that refers to a table with these ``bounds``."""
+        """Return each image's first row in a table that refers to another with these ``bounds``."""
         name = _TABLES[table]
         column = self.columns[name]
         total, last = column.shape[0], 0
@@ -385,7 +385,7 @@ class StoredScenes(SceneSource):
         if "triplet_filled" in columns:
             sets, what = 1 << len(words.verbs), "set of classes"
             check_range(triplet, columns["triplet_filled"], sets, "triplet_filled", what)
-        # NaN stands for boxes and pairs without a score in the original file.
+        # NaN means that a box or pair has no score in the original file.
         for name in ("triplet_score", "triplet_action_score", "box_score", "pair_score"):
             table = where[name.split("_")[0]]
             if name in columns and table is triplet:

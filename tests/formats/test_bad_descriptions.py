@@ -81,7 +81,7 @@ BAD = [
     ),
     ('classes = [["feed", "cats"]]', f"classes[0]: 'cats' {OBJECTS}"),
     ('classes = [["feed", "cat"], ["feed", "cat"]]', "classes: 'feed cat' appears twice"),
-    ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
+    ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} classes"),
     (
         "classes = 1",
         "classes: is 1; give a table of verb = [objects], a list of [verb, object], the path of an "
@@ -164,7 +164,7 @@ def test_bad_values(text: str, problem: str, describe: Describe) -> None:
 
 MISSING = "is missing; a description needs name, objects, verbs"
 ZOO = 'name = "zoo"\nobjects = '
-TOO_MANY = f"give 1 to {MOST_CLASSES} of them"
+TOO_MANY = f"give 1 to {MOST_CLASSES} classes"
 
 
 def _many(objects: int, verbs: int) -> str:
@@ -180,7 +180,7 @@ BAD_NAMES = {
     "number as name": ("name = 7", "name: is 7; give a string"),
     "known data set": (
         'name = "swig-hoi"',
-        "name: 'swig-hoi' is known without a description; choose another",
+        "name: 'swig-hoi' is the name of a known data set; choose another",
     ),
     "name of a protocol": (
         'name = "diag-hoi"',

@@ -85,5 +85,5 @@ def test_bad_label_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no 'list_test'"):
         read_image_labels(tmp_path / "lacks.mat")
     savemat(tmp_path / "shape.mat", {"anno_test": np.zeros((3, 1)), "list_test": ["a.jpg"]})
-    with pytest.raises(InputError, match=r"shape \(3, 1\) and type .* 1 images; expected"):
+    with pytest.raises(InputError, match=r"shape \(3, 1\) and type .* 1 images; give"):
         read_image_labels(tmp_path / "shape.mat")

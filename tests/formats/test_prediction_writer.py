@@ -131,7 +131,7 @@ def test_an_error_in_the_loop_keeps_the_parts(tmp_path: Path) -> None:
     assert not path.exists()
     read = diaghoi.read_predictions(f"{path}.parts")
     assert read.names.tolist() == names
-    assert "3 parts with 5 images of a run that did not end" in read.notes[-1]
+    assert "3 parts with 5 images of an unfinished run" in read.notes[-1]
     with pytest.raises(InputError, match=r"parts: holds 3 parts of an unfinished run; move"):
         PredictionWriter(path)
 

@@ -173,6 +173,6 @@ def test_classes_that_name_no_object_are_refused(tmp_path):
     path.write_text(json.dumps([image | {"hoi_class": [3], "hoi_score": [0.5]}]))
     with pytest.raises(InputError) as refusal:
         read_predictions(path, dataset="v-coco")
-    assert "holds HOI classes instead of objects, but those of v-coco do not determine" in str(
+    assert "has HOI classes instead of objects, but the classes of v-coco do not determine" in str(
         refusal.value
     )
