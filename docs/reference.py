@@ -50,8 +50,8 @@ def number_page() -> str:
         for each in ORACLES.values()
     ]
     return (
-        "# Numbers\n\n`{}` stands for a group of classes: `full`, `rare`, `non_rare` and others. "
-        "Numbers are fractions in JSON and Python, and percent on screen.\n\n"
+        "# Numbers\n\n`{}` is a group of classes: `full`, `rare`, `non_rare` and others. Numbers "
+        "are fractions in JSON and Python, and percent on screen.\n\n"
         + _table(("place in the result", "name", "meaning", "better"), numbers)
         + "\n## ΔmAP\n\nEach oracle repairs one error; ΔmAP is the gain in mAP.\n\n"
         + _table(("name", "title", "repair"), repairs)

@@ -109,7 +109,7 @@ class Sheet:
 
 
 def weak_classes(diagnosis: Diagnosis, most: int = 10) -> list[WeakClass]:
-    """List the classes with the lowest AP, lowest first, except those with few annotations."""
+    """List the classes with the lowest AP, lowest first, except classes with few annotations."""
     table = diagnosis.classes
     rows = np.flatnonzero((table["annotated"] >= LEAST) & np.isfinite(table["ap"]))
     order = np.lexsort((-table["annotated"][rows], table["ap"][rows]))

@@ -107,9 +107,9 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     Two annotated boxes of one category are *near duplicates* if their IoU exceeds
     :data:`NEAR_DUPLICATE_IOU`. A prediction fits an annotated triplet of its class if each of its
     boxes reaches the triplet's box or a near duplicate of that box, and at least one reaches a near
-    duplicate. A duplicate prediction fits the triplets whose boxes are the same as those of the
-    triplet that it repeats, or near duplicates of these. Official matching lets it claim only the
-    triplet that it overlaps most.
+    duplicate. A duplicate prediction fits a triplet if each box of the triplet equals, or nearly
+    duplicates, the box of the triplet that the prediction repeats. Official matching lets it claim
+    only the triplet that it overlaps most.
 
     Returns
     -------

@@ -112,9 +112,9 @@ def worst_cases(
 ) -> list[Case]:
     """Choose which cases of an error to look at first.
 
-    The worst predictions are those with the highest scores: they rank above true positives and so
-    cost most. Missed triplets have no score. They are ordered by the AP of their class, highest
-    first, since misses are least expected in classes with a high AP. Each image contributes at most
+    The worst predictions have the highest scores: they rank above true positives and so cost most.
+    Missed triplets have no score. They are ordered by the AP of their class, highest first, since
+    misses are least expected in classes with a high AP. Each image contributes at most
     :data:`PER_IMAGE` cases.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Rematch a few images to find the annotated boxes nearest to those of a prediction."""
+"""Rematch a few images to find the annotated boxes nearest to a prediction's boxes."""
 
 from __future__ import annotations
 

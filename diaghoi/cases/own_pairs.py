@@ -78,7 +78,7 @@ def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> B
     if protocol.pairing == "person":
         person = annotations.box_label == annotations.vocabulary.person
         acting = entries[person[overlap.annotated[entries]]]
-    # The last position stands for no object, -1.
+    # The last position is for "no object", -1.
     human, thing = (np.append(_closest(overlap, each), -1) for each in (acting, entries))
     pair = predictions.triplet_pair
     one, other = human[predictions.pair_human[pair]], thing[predictions.pair_object[pair]]

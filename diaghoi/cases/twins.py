@@ -25,8 +25,8 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> dict[str, Any]:
     """Count the unfound triplets whose twin is found, and measure their cost.
 
-    The twin of a triplet has the same image and class, and both of its boxes overlap those of the
-    triplet by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. It is the same
+    The twin of a triplet has the same image and class, and each of its boxes overlaps the triplet's
+    box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. It is the same
     triplet drawn twice, or a neighbour. Unfound triplets have no true positive. They include the
     triplets of the error ``missed_gt``, which have no assigned prediction either.
 

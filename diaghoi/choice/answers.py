@@ -47,7 +47,7 @@ class Answer(NamedTuple):
         The picked options, each once, in the order of the question; and, if known, the options in
         displayed order, with empty texts for fillers.
     places : tuple of int
-        Indices of the picked options among those shown.
+        Indices of the picked options among the displayed options.
     how, reply : str
         As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, ``detected`` or
         ``missing``; and the model's text.
@@ -258,8 +258,8 @@ def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str
         )
     if len(options) > MOST_OPTIONS or not set(question.options).issubset(options):
         raise InputError(
-            f"{where}: options: has {len(options)} of them; give all that the model saw, at most "
-            f"{MOST_OPTIONS}; those of {question.where} are {some_of(question.options)}"
+            f"{where}: options: has {len(options)} options; give all that the model saw, at most "
+            f"{MOST_OPTIONS}; {question.where} has the options {some_of(question.options)}"
         )
     return tuple(option or "" for option in options)
 

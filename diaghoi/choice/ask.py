@@ -81,7 +81,7 @@ class Asker(pictures.FileAsker):
     Parameters
     ----------
     questions : Questions
-        The questions to ask. The other parameters are those of
+        The questions to ask. The other parameters are as in
         :class:`diaghoi.formats.pictures.FileAsker`, and:
     setting : {1, 2, 3}
         Of the paper.

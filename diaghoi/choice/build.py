@@ -79,7 +79,7 @@ class ChoiceBenchmark:
     image_targets : tuple of ImageTargets
         The images with questions.
     scenes, people : tuple of Question
-        The question on each whole image, and those on people.
+        The question on each whole image, and the questions on people.
     targets, negatives : tuple of Target, tuple of tuple of Interaction
         Targets of the judges, including images omitted later, and the negative candidates of each.
     records : tuple of JudgeRecord
@@ -269,8 +269,9 @@ def screen(
     seeing = [judge for judge in judges if judge.sees_pictures]
     if len(seeing) > STAGES:
         raise InputError(
-            f"{len(seeing)} judges that see pictures; give at most {STAGES}: one that groups the "
-            "candidates, one that confirms the negatives, and one for those not confirmed"
+            f"{len(seeing)} judges that see pictures; give at most {STAGES}: one to group the "
+            "candidates, one to confirm the negatives, and one for the negatives that are not "
+            "confirmed"
         )
     records: list[JudgeRecord] = []
 

@@ -67,7 +67,7 @@ class ImageTargets:
     """The targets of questions in one image: the scene, and each annotated person who acts.
 
     People are ordered by left edge. Width and height are in pixels, if known. Multi-person images
-    have several annotated people, including those who are acted upon.
+    have several annotated people, including people who are only acted upon.
     """
 
     image: str
@@ -85,8 +85,8 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     Parameters
     ----------
     annotations : Scenes
-        Annotations of any data set. If classes hold for every object (V-COCO), the actions of an
-        object are those annotated with it anywhere in the file.
+        Annotations of any data set. If a class covers every object (V-COCO), an object has all
+        actions annotated with it anywhere in the file.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def compare_choices(
 ) -> list[Difference]:
     """Test the four metrics of two models that answered the same questions.
 
-    The settings and errors are those of :func:`diaghoi.statistics.significance.compare_pair`.
+    The settings and errors are as in :func:`diaghoi.statistics.significance.compare_pair`.
 
     Raises
     ------

@@ -12,7 +12,7 @@ The file is CSV with a header, or JSON lines, one verdict each::
 ``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
 person is a number, counted from 0 from the left as in a benchmark's ``verdicts.csv``, or a box x1,
 y1, x2, y2 (space-separated in CSV) as in the annotations. A verdict without a person applies to the
-image, and to those of its people who have no verdict of their own. An empty cell is no verdict, and
+image, and to each of its people without a verdict of their own. An empty cell is no verdict, and
 other columns are ignored.
 """
 
@@ -155,7 +155,7 @@ def file_judge(
 ) -> RuleJudge:
     """Create a judge that returns the verdicts of a file, and none on other candidates.
 
-    The parameters are those of :func:`read_judges`.
+    The parameters are as in :func:`read_judges`.
 
     Raises
     ------

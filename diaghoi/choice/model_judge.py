@@ -74,7 +74,7 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which candidates a reply calls consistent; None for those that it does not mention."""
+    """Parse which candidates a reply calls consistent; None for unmentioned candidates."""
     return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 
@@ -85,7 +85,7 @@ class ModelJudge(pictures.PictureAsker):
     Parameters
     ----------
     store : AnswerStore
-        Store of its answers. The other parameters are those of
+        Store of its answers. The other parameters are as in
         :class:`diaghoi.formats.pictures.PictureAsker`, and:
     asks : int
         Maximum number of times to ask about candidates if replies are unreadable.

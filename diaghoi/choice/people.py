@@ -3,7 +3,7 @@
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
 model about the others, because annotations do not include everybody. The paper's results for this
 step are not published. A file can provide them; otherwise only the annotations are used, and all
-annotated people count, including those who are acted upon.
+annotated people count, including people who are only acted upon.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, 
 
 
 def shows_several_people(annotations: Scenes, image: int) -> bool:
-    """Check whether an image has several annotated people, including those who are acted upon."""
+    """Check whether an image has several annotated people, acting or acted upon."""
     rows = slice(*annotations.bounds["box"][image : image + 2].tolist())
     people = annotations.box_label[rows] == annotations.vocabulary.person
     boxes = np.unique(annotations.box_xyxy[rows][people], axis=0)

@@ -125,7 +125,7 @@ class ModelAnalyses:
 
     @property
     def files(self) -> list[Path]:
-        """Files that analyses read in addition to those of the detector."""
+        """Files that analyses read in addition to the detector's files."""
         tables = (each for each in self.values.get("semantic", ()) if isinstance(each, Path))
         return [*filter(None, [self._training]), *self._tag_files, *tables]
 
@@ -182,7 +182,7 @@ class ModelAnalyses:
             )
 
     def training(self, vocabulary: Vocabulary, bar: Progress) -> Scenes | None:
-        """Read the annotations for the verb priors; None stands for the evaluated annotations."""
+        """Read the annotations for the verb priors; None means the evaluated annotations."""
         if self._training is None:
             return None
         bar.start("reading the annotations of the prior")

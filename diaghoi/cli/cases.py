@@ -177,7 +177,7 @@ class CaseOptions:
 
     @property
     def errors(self) -> list[str]:
-        """The requested errors; by default all, or those with kinds if kinds are requested."""
+        """The requested errors; by default all errors, or all with kinds if these are requested."""
         if not self.error:
             return list(COMPARED if self.kind else ERRORS)
         known = (LABELS[0], *ERRORS)

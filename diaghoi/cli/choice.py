@@ -174,7 +174,7 @@ class ScoredOptions(outputs.OutputOptions):
         return [name for name in ALSO if name in given]
 
     def result(self, evaluation: ChoiceEvaluation, bar: Progress, *more: str) -> dict[str, Any]:
-        """Compute all numbers, including those of the analyses, under their keys in the JSON.
+        """Compute all numbers, including the analyses, under their keys in the JSON.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class ScoredOptions(outputs.OutputOptions):
     ) -> None:
         """Write the files of a result, and print one screen, or everything with notes in detail.
 
-        The tables for papers are those of a comparison that contains only this model.
+        The tables for papers are the tables of a comparison with only this model.
         """
         from diaghoi.report.choice import print_choice, print_choice_screen
         from diaghoi.report.columns import table_text

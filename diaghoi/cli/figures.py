@@ -223,7 +223,7 @@ def _draw(
     engine: Engine,
     bar: Progress,
 ) -> tuple[dict[str, str], list[str]]:
-    """Draw and write the figures; return the captions of those that were drawn, and notes."""
+    """Draw and write the figures; return the captions of the figures that were drawn, and notes."""
     from diaghoi.engines.engine import Failure, Task
 
     notes, tasks = [], []

@@ -1,9 +1,9 @@
-"""Declare options as dataclass fields, among them those that several commands share.
+"""Declare options as dataclass fields, including the options that several commands share.
 
 A command takes one dataclass, an :func:`options_class`, whose fields are the options in help order.
 A field is declared by :func:`option` or :func:`argument`, or has the type of a shared option below.
-A field whose type is such a dataclass stands for all its options; options of a base class come
-last. :func:`with_options` shows them to Typer, and fills the dataclass. A new option is one field.
+A field whose type is such a dataclass adds all its options; options of a base class come last.
+:func:`with_options` shows them to Typer, and fills the dataclass. A new option is one field.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ def _at_least_two(resamples: int) -> int:
 
 
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
-    """Return the fields of a dataclass and their types, with those of the base class last."""
+    """Return the fields of a dataclass and their types; fields of the base class come last."""
     kinds = get_type_hints(block, include_extras=True)
     declared = {each.name: each for each in fields(block) if each.name not in left_out}
     own = [name for name in inspect.get_annotations(block) if name in declared]

@@ -59,7 +59,7 @@ class OutputOptions:
     quiet: options.Quiet = False
 
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
-        """Return all files with the suffixes that determine their content; ``-`` stands for stdout.
+        """Return all files with the suffixes that determine their content; ``-`` means stdout.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
     Parameters
     ----------
     files : iterable of path or None
-        Output files; ``-`` stands for stdout, and None for no file.
+        Output files; ``-`` means stdout, and None means no file.
     inputs : iterable of path or None
         Files that are read.
 

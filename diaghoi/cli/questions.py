@@ -156,7 +156,7 @@ class BuildOptions:
         return {"seed": self.seed, "all_people": self.all_people}
 
     def check(self, models: Collection[str], *, asks: bool) -> None:
-        """Reject unusable paths, except for those of judge files, which are read immediately."""
+        """Reject unusable paths, except paths of judge files, which are read immediately."""
         outputs.check_folder(self.out)
         names = (*FILES, SHEET) if self.out.is_dir() else ()
         written = [*(self.out / name for name in names), self.results.json]

@@ -73,7 +73,7 @@ class ReadingOptions:
         self.words()
 
     def words(self, *left_out: str) -> dict[str, Any]:
-        """Return the keyword arguments for the readers, except those that the command refuses.
+        """Return the keyword arguments for the readers, except keywords that the command refuses.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class ReadingOptions:
         return {name: value for name, value in words.items() if name not in left_out}
 
     def of_study(self, **more: Any) -> dict[str, Any]:
-        """Return the values that override those of a study."""
+        """Return the values that override a study's values."""
         words = self.words()
         given = more | {name: words.pop(name) for name in ("dataset", "instances", "ids")}
         reading = {name: value for name, value in words.items() if value is not None}
@@ -249,7 +249,7 @@ class Inputs(NamedTuple):
 class DetectorOptions:
     """Files of a detector other than its predictions, and options for reading and evaluating all.
 
-    By default, the annotations are those in the prediction file, or are searched for.
+    By default, the annotations in the prediction file are used, or annotations are searched for.
     """
 
     annotations: options.Annotations = None
@@ -311,7 +311,7 @@ class DetectorOptions:
         files, force = [predictions], self.reading.force
 
         def find(vocabulary: Vocabulary, held: bool) -> LocatedFile:
-            own = LocatedFile(predictions, [f"annotations: those in {predictions}"])
+            own = LocatedFile(predictions, [f"annotations: from {predictions}"])
             mine = held and self.annotations is None
             located = own if mine else find_annotations(vocabulary, self.annotations)
             check([predictions, *self.files, located.path])

@@ -70,8 +70,8 @@ class MeasureOptions:
         "algorithm",
         panel=COUNTS,
         rare=True,
-        help="Classes that an unmatched prediction counts against: algorithm (those annotated in "
-        "its image) or figure (all, as in figure 6 of the paper).",
+        help="Classes that an unmatched prediction counts against: algorithm (classes annotated "
+        "in its image) or figure (all classes, as in figure 6 of the paper).",
     )
     integrator: str = option(
         "area", panel=COUNTS, rare=True, help="Integration of soft AP: area, trapezoid, 11-point."
@@ -187,7 +187,7 @@ def semantic(choices: SemanticOptions) -> None:
 def _texts(
     choices: SemanticOptions, result: dict[str, Any], evaluated: SemanticEvaluation
 ) -> dict[str, outputs.Text]:
-    """Create the text files; the LaTeX tables are those of a comparison with one model."""
+    """Create the text files; the LaTeX tables are the tables of a comparison with one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.examples import examples_text
     from diaghoi.report.semantic import print_semantic

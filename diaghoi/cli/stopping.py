@@ -68,7 +68,7 @@ def wait_for_signal() -> None:
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the signals during the block, except those that are ignored, as under nohup."""
+    """Handle the signals during the block, except signals that are ignored, as under nohup."""
     before = {each: signal.getsignal(each) for each in WORDS}
     heeded = [each for each, usual in before.items() if usual is not signal.SIG_IGN]
     try:

@@ -348,7 +348,7 @@ def compare(
         Diagnoses, or results as returned by :meth:`diaghoi.Diagnosis.to_dict` or stored by
         ``diaghoi report --json``.
     models : sequence of StudyModel, optional
-        Descriptions of the models; by default, only their labels, which are those of the detectors.
+        Descriptions of the models; by default, only their labels, taken from the detectors.
     explain : bool
         Whether to add the parts of the differences from the first model, which requires diagnoses.
 

@@ -170,7 +170,7 @@ def explained(
 ) -> ExplainedDifference:
     """Explain the difference between two detectors.
 
-    The settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
+    The settings and errors are as in :func:`diaghoi.comparison.shares.shares`.
     """
     return ExplainedDifference(
         ap=ap_difference(first, second),

@@ -288,7 +288,7 @@ def _published(results: Sequence[Result]) -> str:
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
-    """List the oracles of all results, those of the package first."""
+    """List the oracles of all results, with the package's oracles first."""
     names = dict.fromkeys(name for result in results for name in part(result, "oracles"))
     known = [name for name in ORACLES if name in names]
     return known + [name for name in names if name not in ORACLES]

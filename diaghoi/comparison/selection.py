@@ -97,7 +97,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
         table 3. A text may contain several, separated by commas.
     columns : iterable of str
         Column titles as printed, or keys, possibly preceded by the name of the table or group:
-        ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table stands for all
+        ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table selects all
         its columns. Without ``tables``, the columns form one table, the overview.
 
     Returns
@@ -395,7 +395,7 @@ def _overview_columns(comparison: Comparison) -> list[_Taken]:
 
 
 def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
-    """Create a table with one row per model from columns of others: the overview or a variant.
+    """Create a table with one row per model (the overview or a variant) from other tables.
 
     The caption explains the usual columns briefly, and further columns as their tables do.
     """

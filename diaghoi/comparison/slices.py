@@ -221,7 +221,7 @@ def slices(
     *diagnoses : Diagnosis
         Diagnoses on the same annotations under one protocol.
     annotations : Scenes, optional
-        The annotations; by default those of the first diagnosis.
+        The annotations; by default, the annotations of the first diagnosis.
     own : mapping, optional
         Your own slices: attribute names with the tags of each image, as a mapping or a function of
         the image name. A function may also return whether the image belongs to the slice of that

@@ -312,8 +312,8 @@ def read_study_file(
     content = read_toml(path)
     if LIST in content:
         raise InputError(
-            f"{path}: {LIST}: lists other studies, where a study with [[model]] is needed; give "
-            "one of those"
+            f"{path}: {LIST}: lists other studies, but a study with [[model]] is needed; give one "
+            "of the listed studies"
         )
     for key in OLD_KEYS:
         if key in content:

@@ -190,6 +190,6 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
 
 
 def _mean(values: Values) -> float | None:
-    # A mean that skipped missing values would cover other models than the means beside it.
+    # A mean that skipped missing values would cover fewer models than the means next to it.
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) else None

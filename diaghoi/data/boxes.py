@@ -118,7 +118,7 @@ def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
     sizes = _sizes(annotations.load(), found) if _fractions(found.box_xyxy) else None
     if sizes is None or not sizes.any():
         return predictions
-    # Images of unknown size stay as they are.
+    # Images of unknown size are not changed.
     sizes[~sizes.all(axis=1)] = 1
     note = f"{found.source}: boxes are fractions of the image; multiplied by its annotated size"
     scaled = found.box_xyxy * np.tile(sizes, 2)[found.box_image]

@@ -31,7 +31,7 @@ def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
 def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolArray]:
     """Return (C,) masks of the reported groups of classes.
 
-    The splits are ``full``, those of the data set (such as ``rare`` and ``non_rare``) and the
+    The splits are ``full``, the splits of the data set (such as ``rare`` and ``non_rare``) and the
     groups of the protocol.
     """
     counted = counted_classes(protocol, vocabulary)
@@ -105,7 +105,7 @@ def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
 def annotated_objects(annotations: Scenes) -> BoolArray:
     """Return a mask, (N, objects), of the categories with an annotated box (Known Object).
 
-    All listed boxes count, even those in no triplet. Every image has people, so the person category
+    All listed boxes count, even boxes in no triplet. Every image has people, so the person category
     requires a person as the object of a triplet.
     """
     vocabulary = annotations.vocabulary

@@ -29,8 +29,8 @@ def join(
     ranked in that order. Images that are not annotated follow, sorted by name. Results thus do not
     depend on the image order of the prediction file. Images are joined by name, as in
     :func:`named_alike`, or by position if a file has no names. Boxes that are fractions of their
-    image become pixels (:func:`in_pixels`). The predictions are those that the ``protocol`` sees
-    (:func:`under`).
+    image become pixels (:func:`in_pixels`). The predictions are restricted to what the ``protocol``
+    sees (:func:`under`).
 
     Raises
     ------

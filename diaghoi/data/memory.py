@@ -35,9 +35,9 @@ def give_back_freed_memory() -> None:
 def keep_freed_memory() -> None:
     """Let this process reuse the memory of freed arrays.
 
-    The C library of most Linux systems returns large arrays as soon as they are freed, so the
-    system has to clear pages for each new array: a sixth of the time of resampling. A process
-    that only imports the package is not affected.
+    The C library of most Linux systems returns large arrays to the system as soon as they are
+    freed, so the system has to clear pages for each new array. This takes a sixth of the time of
+    resampling. A process that only imports the package is not affected.
     """
     if mallopt := _of_c_library("mallopt"):
         # All threads share one arena: other arenas hold at most 64 MB and keep nothing larger.
@@ -58,8 +58,8 @@ def _of_c_library(name: str) -> Callable[..., Any] | None:
 def rarely_collected() -> Iterator[None]:
     """Make Python collect garbage cycles less often.
 
-    The collection takes a sixth of the time of drawing figures and subsetting fonts, which create a
-    great many small objects.
+    Drawing figures and subsetting fonts create so many small objects that collection takes a sixth
+    of their time.
     """
     before = gc.get_threshold()
     gc.set_threshold(OBJECTS, *before[1:])
@@ -245,7 +245,7 @@ class Scratch:
         return np.empty(shape, dtype)
 
     def joined(self, parts: Sequence[StoredArray]) -> Array:
-        """Return a new array with the rows of all parts, of which there is at least one."""
+        """Return a new array with the rows of all parts (at least one)."""
         rows, first = sum(part.shape[0] for part in parts), 0
         joined = self.empty((rows, *parts[0].shape[1:]), parts[0].dtype)
         for part in parts:

@@ -106,7 +106,7 @@ class Protocol:
         published Diag-HOI code: a class with rows in the ranked list does not count; a class
         without rows counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
-        Whether an annotated class that no prediction names counts (as 0) in the means of groups of
+        Whether an annotated class without predictions counts (as 0) in the means of groups of
         classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
         Value of a class that has no annotations in these images, or none left once missed triplets
@@ -116,8 +116,9 @@ class Protocol:
     claim : {"best", "first left", "all left"}
         With pairing by triplet, the annotation that a prediction claims among those that both boxes
         reach: the one with the largest overlap, even if another prediction has found it (the
-        official evaluator), the first one that no better prediction has claimed (QAHOI, GGNet), or
-        all that no better prediction has claimed, as one true positive (PPDM's evaluator of HOI-A).
+        official evaluator), the first annotation that no better prediction has claimed (QAHOI,
+        GGNet), or all annotations that no better prediction has claimed, as one true positive
+        (PPDM's evaluator of HOI-A).
     iou : float
         Minimum intersection over union at which a box is found.
     strict : bool
@@ -281,7 +282,7 @@ class Protocol:
         return 1.0 if self.boxes == "inclusive" else 0.0
 
     def agrees(self, other: Protocol, choices: Sequence[str]) -> bool:
-        """Check whether the given choices, such as :data:`MATCHING`, equal those of the other."""
+        """Check whether two protocols agree in the given choices, such as :data:`MATCHING`."""
         return all(getattr(self, field) == getattr(other, field) for field in choices)
 
 
@@ -301,8 +302,8 @@ _V_COCO: dict[str, Any] = {
     "duplicates": "assigned",
     "average_precision": "area",
 }
-# The choices of the evaluator of PPDM, AS-Net and HoiTransformer, but by HOI class: theirs ranks
-# all triplets of a verb together.
+# The evaluator of PPDM, AS-Net and HoiTransformer, but by HOI class: the original ranks all
+# triplets of a verb together.
 _HOI_A: dict[str, Any] = {
     "average_precision": "area",
     "class_without_annotation": "zero",
@@ -399,7 +400,7 @@ VERSION = "diaghoi."
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    The name stands for that protocol's choices. Only choices that differ from it appear, in full
+    The name implies that protocol's choices. Only choices that differ from it appear, in full
     words. :func:`protocol` reads the line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
@@ -464,7 +465,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
 
 
 def _amiss(protocol: Protocol, parts: list[str]) -> tuple[list[str], list[str]]:
-    """List the parts of a line that a protocol lacks, and its parts that the line lacks."""
+    """List the parts that only a line has, and the parts that only a protocol has."""
     own = _short_parts(protocol.name, protocol.choices)
     return [part for part in parts if part not in own], [part for part in own if part not in parts]
 
@@ -558,13 +559,13 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
         Default protocol of the data set. Choices without a name, such as ``iou=0.75``, change this
         protocol.
     **changes
-        Fields of :class:`Protocol` to set; None leaves a field as it is.
+        Fields of :class:`Protocol` to set; None leaves a field unchanged.
 
     Raises
     ------
     InputError
         If the name is unknown, a choice has an invalid value, or the groups of a line differ from
-        those given.
+        the given groups.
     """
     if isinstance(name, str):
         text = name
@@ -594,7 +595,7 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
     value : object
         Anything.
     allowed : sequence, optional
-        The allowed values, if fewer than those of the field.
+        The allowed values, if the field would allow more.
     """
     if allowed := allowed or _allowed(key):
         fits = type(value) is type(allowed[0]) and value in allowed

@@ -139,8 +139,8 @@ class Scenes(SceneSource):
         Rows of the box table; object -1 if the pair has none.
     pair_score : (P,) float64 array or None
         Confidence that the pair interacts: the highest score of a real verb. None if the file does
-        not list pairs; the pairs are then those of the triplets. NaN marks a pair of triplets that
-        is missing from the list of pairs.
+        not list pairs; the pairs are then taken from the triplets. NaN marks a pair of triplets
+        that is missing from the list of pairs.
     triplet_pair, triplet_verb : (T,) int array
         Row of the pair table, and verb.
     triplet_score : (T,) float64 array or None
@@ -149,7 +149,7 @@ class Scenes(SceneSource):
         Score of the verb alone.
     triplet_filled : (T,) int64 array or None
         Classes with filled-in values (V-COCO), at the first triplet of each person in the file: bit
-        c stands for class c. See :func:`filled_in`.
+        c is set for class c. See :func:`filled_in`.
     unread : (N, 3) int array or None
         Parts of the answer on each image that could not be read, for a detector without scores,
         such as a language model: see :data:`UNREAD`. None for annotations and detectors with
@@ -267,7 +267,7 @@ class Scenes(SceneSource):
         return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
 
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of the given images, in this order; -1 stands for an empty image."""
+        """Return the scenes of the given images, in this order; -1 gives an empty image."""
         images = np.asarray(images, dtype=np.int64)
         rows, copies, shift = {}, {}, {}
         for table, bounds in self.bounds.items():
@@ -370,7 +370,8 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     Returns
     -------
     scenes : Scenes
-        The same object if nothing is filled in. Otherwise the classes of each person are in order.
+        This object if nothing is filled in; otherwise new scenes, with the classes of each person
+        in order.
     row : (T,) int array
         Index of each triplet in the result; equal classes of an image keep their order.
     """

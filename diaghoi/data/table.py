@@ -32,7 +32,7 @@ class Column:
         Key of the column, unique in the table or empty, and its title, possibly on several lines.
     unit : {"percent", "points", "count", "number", "index", "change"}
         ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
-        shown as it is, and ``change`` is the signed difference of a ``number``.
+        shown unscaled, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
         Which values are better; None if neither direction is better.
     group : str
@@ -239,7 +239,7 @@ class TextTable:
     head : str
         The title of the first column, which names the table.
     columns : sequence of (str or Column)
-        The other columns; a plain title stands for a percent column.
+        The other columns; a plain title declares a percent column.
     groups : sequence of sequence of Line
         The rows; a rule separates groups.
     caption : str

@@ -1,7 +1,7 @@
 """Describe data sets: objects, verbs, HOI classes, splits and evaluation protocols.
 
-The facts about known data sets are in CSV files in ``diaghoi/data/vocabularies``; those about any
-other data set come from a description (:mod:`diaghoi.formats.description`). Inside the package,
+The facts about known data sets are in CSV files in ``diaghoi/data/vocabularies``; the facts about
+any other data set come from a description (:mod:`diaghoi.formats.description`). Inside the package,
 objects, verbs and HOI classes are always zero-based indices into a :class:`Vocabulary`; numberings
 of files are translated on reading.
 """
@@ -74,7 +74,7 @@ class Vocabulary:
         Names; their indices are the numbers used in the package.
     class_object, class_verb : (C,) int array
         Object and verb of each HOI class, in the official order of the classes; object -1 if the
-        class holds for every object and for none (V-COCO, and if classes are verbs).
+        class covers every object and also no object (V-COCO, or if classes are verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
@@ -145,7 +145,7 @@ class Vocabulary:
 
     @property
     def any_object(self) -> bool:
-        """Whether any class holds for every object and without an object."""
+        """Whether any class covers every object and also no object."""
         return bool((self.class_object < 0).any())
 
     @property
@@ -157,11 +157,12 @@ class Vocabulary:
     def class_of(self) -> IntArray:
         """(objects + 1, verbs) table of HOI classes; -1 if the combination is not a class.
 
-        The last row stands for object -1: no object, or an object of unknown category.
+        The last row is for object -1: no object, or an object of unknown category.
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
         for hoi, (label, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
-            # A class for every object and for none fills its verb's column, including the last row.
+            # A class that covers every object and no object fills its verb's column, including the
+            # last row.
             table[slice(None) if label < 0 else label, verb] = hoi
         table.flags.writeable = False
         return table

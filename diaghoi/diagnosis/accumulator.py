@@ -199,7 +199,7 @@ class Accumulator:
 
 
 def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
-    """Return the main numbers of a diagnosis by name, without those that are undefined."""
+    """Return the main numbers of a diagnosis by name, without undefined numbers."""
     oracles = {name: found["delta_map"]["full"] for name, found in diagnosis.oracles.items()}
     groups = {f"official/{setting}": found for setting, found in diagnosis.official.items()} | {
         "map": diagnosis.mean_ap,

@@ -81,7 +81,7 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
     Parameters
     ----------
     diagnosis : Diagnosis
-        A diagnosis of N images. The result does not hold its scenes.
+        A diagnosis of N images. The result is without scenes.
     names : (N,) str array
         Names of the images in the new order.
     """

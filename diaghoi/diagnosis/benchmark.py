@@ -62,7 +62,7 @@ def official_figures(
     benchmark : Benchmark
         All predictions and annotated triplets.
     groups : tuple of Group
-        Groups of classes to report in addition to those of the benchmark.
+        Groups of classes to report in addition to the benchmark's groups.
     known : KnownObjects
         The objects of each image, for the setting Known Object.
 

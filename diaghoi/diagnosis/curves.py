@@ -165,7 +165,7 @@ def curve_corners(
     Returns
     -------
     dict
-        Corners by the name of the oracle; the empty name stands for no repair.
+        Corners by the name of the oracle; the empty name is for no repair.
     """
     found: dict[str, list[Corners]] = {name: [] for name in ("", *oracles)}
 

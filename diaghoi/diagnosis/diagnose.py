@@ -155,7 +155,7 @@ def diagnose_images(
 ) -> Diagnosis:
     """Diagnose the given images of a data set, even if none of them is annotated.
 
-    The parameters are those of :func:`diagnose`.
+    The parameters are as in :func:`diagnose`.
     """
     given = annotations, under(protocol, predictions)
     annotations, predictions, joined = join(*given)

@@ -288,7 +288,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
-        """AP and max recall of each HOI class after each oracle, including those on found pairs."""
+        """AP and max recall of each HOI class after each oracle, also on found pairs."""
         oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
@@ -362,7 +362,7 @@ class Diagnosis(DiagnosisMethods):
     def lost(self) -> dict[str, int]:
         """Number of triplets that are missed on found pairs.
 
-        ``triplets``: all of them; ``both_boxes``: only those whose image has a prediction of
+        ``triplets``: all of these; ``both_boxes``: only triplets whose image has a prediction of
         their class with both boxes wrong.
         """
         return lost_triplets(self.ledger)

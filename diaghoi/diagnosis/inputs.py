@@ -225,15 +225,15 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
 
 
 def _differing(given: Scenes, own: Scenes) -> list[str]:
-    """Note how the chosen annotations differ from those in the prediction file."""
+    """Note how the chosen annotations differ from the annotations in the prediction file."""
     found = differences(given, own)
     if not any(found):
         return []
     return [
-        f"annotations: those given are used, not those in {own.source}, which differ: only given "
-        f"are {number_of('triplet', found.triplets)} and {number_of('image', found.images)}, only "
-        f"in the file {number_of('triplet', found.other_triplets)} and "
-        f"{number_of('image', found.other_images)}"
+        f"annotations: the given annotations are used; the annotations in {own.source} differ: "
+        f"{number_of('triplet', found.triplets)} and {number_of('image', found.images)} are only "
+        f"in the given file, {number_of('triplet', found.other_triplets)} and "
+        f"{number_of('image', found.other_images)} only in the prediction file"
     ]
 
 

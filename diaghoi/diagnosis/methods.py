@@ -38,7 +38,7 @@ class OneScreen:
         Returns
         -------
         str
-            The text, which Python and notebooks show as it is.
+            The text, which Python and notebooks show unchanged.
         """
         from diaghoi.report.notebook import screen
 
@@ -143,7 +143,7 @@ class DiagnosisMethods(OneScreen):
         ----------
         annotations : Scenes, optional
             Annotations from which the priors are counted, usually the training set. The default is
-            the annotations of the diagnosis, without those of the image itself.
+            the annotations of the diagnosis, without the image itself.
 
         Returns
         -------

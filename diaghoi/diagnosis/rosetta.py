@@ -1,7 +1,7 @@
 """Evaluate one run as each code base of the field does, to show why the numbers differ.
 
 Each code base has its own evaluator. Expressed as a protocol, an evaluator is a set of choices, few
-of which differ from those of the official evaluator.
+of which differ from the official evaluator's.
 """
 
 from __future__ import annotations

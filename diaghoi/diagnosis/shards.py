@@ -120,7 +120,7 @@ class ShardSettings:
     force : bool
         Whether to diagnose implausible predictions, too.
     shared_only : bool
-        Whether to diagnose only those annotated images that one of the files has.
+        Whether to diagnose only the annotated images that one of the files has.
     """
 
     truth: Truth

@@ -197,7 +197,7 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
         Diagnosis of the detector, with its scenes.
     annotations : Scenes, optional
         Annotations from which the priors are counted, usually the training set. The default is the
-        annotations of the diagnosis, without those of the image itself.
+        annotations of the diagnosis, without the image itself.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def _predicted(
     ``without`` is the annotated image that the prior omits for each image.
     """
     words = predictions.vocabulary
-    # The last row stands for category -1, which indexes from the end.
+    # The last row is for category -1, which indexes from the end.
     possible = np.append(counted, False)[words.class_of]
     verbs, number = np.nonzero(possible)[1], possible.sum(axis=1)
     start, label = np.cumsum(number) - number, predictions.pair_label[pairs.rows]

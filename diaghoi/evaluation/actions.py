@@ -25,7 +25,7 @@ def action_rankings(
 
     A localised pair has the label true_positive, action or duplicate. Only the action score
     determines the rank; detection scores play no part. The positives of a verb are its annotated
-    triplets, except those whose image has predictions but whose pair no predicted triplet
+    triplets, except triplets whose image has predictions but whose pair no predicted triplet
     localises. A split counts the predictions and annotated triplets of its HOI classes (table 4:
     rare and non-rare).
 

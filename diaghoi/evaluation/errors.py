@@ -126,8 +126,8 @@ def attempt(
     """Match wrong predictions to the annotated triplets that they attempt; return two columns.
 
     Annotated triplets without a true positive choose first, in stored order: all of them among the
-    predictions of their class, then those still without one among the other predictions. Found
-    triplets then choose from the remaining predictions in the same way.
+    predictions of their class, then the triplets still without one among the other predictions.
+    Found triplets then choose from the remaining predictions in the same way.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class Candidates:
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
-        For V-COCO, where the published code does not test ``joined``, whether the boxes are those
-        of an annotated person and an object of that person; otherwise the same as ``joined``.
+        For V-COCO, where the published code does not test ``joined``, whether the boxes belong to
+        an annotated person and an object of that person; otherwise the same as ``joined``.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
         action with this object instead of this one; otherwise the same as `of_pair`.

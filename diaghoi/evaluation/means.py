@@ -71,7 +71,7 @@ def weighted_split_means(
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """Compute the mean AP and mean max recall of each split under each of B weightings.
 
-    The parameters are those of :func:`split_means`.
+    The parameters are as in :func:`split_means`.
 
     Returns
     -------

@@ -306,7 +306,7 @@ def _named(content: Content, folder: Path) -> str:
         for _, label, verb in value["correspondence"]:
             classes.setdefault(verbs[verb], []).append(objects[label])
         lines = [
-            "# A draft: names and classes are those in the file.",
+            "# A draft: names and classes are taken from the file.",
             f'name = "{_NAME}"',
             f"objects = {_quoted(objects)}",
             f"verbs = {_quoted(verbs)}",

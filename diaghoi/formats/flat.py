@@ -113,7 +113,7 @@ class Flat:
     ) -> IntArray:
         """Return the HOI class of each row, counted from zero.
 
-        The parameters and errors are those of :func:`~diaghoi.formats.numbering.hoi_classes`.
+        The parameters and errors are as in :func:`~diaghoi.formats.numbering.hoi_classes`.
         """
         hoi, notes = hoi_classes(self.rows, numbers, score, self.options, column, first=first)
         self.notes += notes
@@ -131,7 +131,7 @@ class Flat:
     ) -> Scenes:
         """Create scenes from human and object boxes, given as (rows, 4) arrays by column name.
 
-        The other columns are those of :func:`from_repeated`.
+        The other columns are as in :func:`from_repeated`.
 
         Raises
         ------

@@ -133,7 +133,7 @@ class _CocoLists(_Lists):
         shares, scored = self._shares(content), self.layouts[0].scored
         told = (
             f"{percent(shares.hoi_a)} of the {'best ' if scored else ''}triplets are its HOI "
-            f"classes, {percent(shares.hico_det)} are those of {_HICO}"
+            f"classes, {percent(shares.hico_det)} are HOI classes of {_HICO}"
         )
         evidence = (
             f"taken for {_HOI_A}: no object is above {len(hoi_a().objects)}, no verb above "
@@ -141,7 +141,7 @@ class _CocoLists(_Lists):
         )
         misfit = (
             f"of the {'best' if scored else 'annotated'} triplets {percent(shares.hoi_a)} are HOI "
-            f"classes of {_HOI_A}, and {percent(shares.hico_det)} are those of {_HICO}"
+            f"classes of {_HOI_A}, and {percent(shares.hico_det)} of {_HICO}"
         )
         return Doubts(
             either=() if shares.is_hico_det else (_HOI_A, _HICO),

@@ -188,7 +188,7 @@ def hoi_classes(
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return the zero-based HOI classes, and notes, for files without object and verb numbers.
 
-    Parameters and errors are those of :func:`read_triplets`; ``first`` is the number of the first
+    Parameters and errors are as in :func:`read_triplets`; ``first`` is the number of the first
     class in the format. The data set's classes must determine the object.
     """
     check_objects(rows.file, options.vocabulary)

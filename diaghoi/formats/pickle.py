@@ -697,7 +697,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     file : str
         Name of the file, for messages.
     beside : Beside, optional
-        Data beside the pickle to which the pickle may refer; by default there is none.
+        Data outside the pickle to which the pickle may refer; by default there is none.
 
     Returns
     -------

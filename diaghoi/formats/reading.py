@@ -484,7 +484,7 @@ def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
 def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     """Open annotations for :func:`diaghoi.diagnose`, like :func:`open_predictions`.
 
-    Parameters and errors are those of :func:`read_annotations`; errors in a file's values may be
+    Parameters and errors are as in :func:`read_annotations`; errors in a file's values may be
     raised later, when they are read.
     """
     check_reading(reading)
@@ -605,7 +605,7 @@ def open_file(
 ) -> Opened:
     """Open a file of any kind, with annotations that it holds in addition to predictions.
 
-    Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are as in
+    Parameters and errors are as in :func:`read`; ``annotated`` and ``fitting`` are as in
     :func:`open_both`, and ``most`` is as in :func:`diaghoi.formats.content.load`.
     """
     check_reading(reading)

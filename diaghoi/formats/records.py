@@ -335,8 +335,8 @@ def take(
     """Convert all columns of a file, freeing its images in groups.
 
     The columns and the much larger lists and dicts are therefore never in memory together. The
-    first image that has a bad row, or columns that differ from those of the file's first row, is
-    kept with all images after it.
+    first image with a bad row, or with other columns than the file's first row, is kept with all
+    images after it.
 
     Parameters
     ----------

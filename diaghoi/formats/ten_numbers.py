@@ -65,8 +65,8 @@ class CmdSe(Format):
 
     A dict of ``scores``, ``boxes`` and ``keys``, each ``{HOI class: list}`` with one entry per
     prediction: the score, the human and object boxes, and the image number. ``gts`` holds the
-    annotations: ``{HOI class: {image number: (n, 8) array}}``. Classes are those of HICO-DET or
-    SWIG-HOI. :class:`SwigHoi` reads the same rows before they are collected by class.
+    annotations: ``{HOI class: {image number: (n, 8) array}}``. The classes are HOI classes of
+    HICO-DET or SWIG-HOI. :class:`SwigHoi` reads the same rows before they are collected by class.
     """
 
     name = "cmd-se"

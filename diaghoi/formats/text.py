@@ -254,7 +254,7 @@ def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
     excerpt = excerpt.replace(_WRONG, "").replace(_INTEGER, "")
     what, remedy = f"damaged ({error.msg})", "copy or write it again"
     if excerpt.startswith("..."):
-        what = "'...' stands for values that NumPy left out when it printed a long array"
+        what = "'...' means values that NumPy left out when it printed a long array"
         remedy = "save array.tolist() instead"
     elif name := _WORD.match(excerpt):
         what = f"{name[0]!r:.60} is not a plain value"
@@ -307,7 +307,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _code_as_json(code: str) -> str:
-    """Rewrite the text outside of strings; a quotation mark stands for each string."""
+    """Rewrite the text outside of strings; a quotation mark takes the place of each string."""
     code = code.replace("np.str_(')", "        ' ")
     if "np." in code:
         code = _AROUND.join(_SCALAR.split(code))

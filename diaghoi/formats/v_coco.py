@@ -3,8 +3,8 @@
 The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action: ``action_name``,
 ``role_name`` (``agent`` first), and one entry per person in ``image_id``, ``ann_id`` and ``label``
 (1: performs the action); ``role_object_id`` holds the ids for all people and the first role, then
-for the second role, and so on; 0 means no box. Ids are those of COCO, whose boxes are in an
-instances file; the split's ``.ids`` file lists the images.
+for the second role, and so on; 0 means no box. Ids are COCO ids; the boxes are in an instances file
+of COCO; the split's ``.ids`` file lists the images.
 
 QPIC and its descendants convert these annotations to ``test_vcoco.json``, in the layout of
 ``test_hico.json``. Verbs are 0-28: the roles of all actions in official order, and the action
@@ -243,7 +243,7 @@ def _action(where: str, row: dict[str, Any], action: int) -> tuple[IntArray, Int
     if (objects[wanted.index("agent")] != people[done]).any():
         raise InputError(
             f"{where}: role_object_id: the agents are not the people in 'ann_id'; list the ids of "
-            "all people for the first role, then those for the second"
+            "all people for the first role, then for the second"
         )
     for person in _repeated(people[done]):
         raise InputError(f"{where}: ann_id: person {person} has label 1 twice")

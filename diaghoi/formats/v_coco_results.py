@@ -60,7 +60,7 @@ class VCocoResults(Format):
 
         In each dict the person box comes first, followed by its distinct role boxes. Each distinct
         (person, role box or none) is a pair. Boxes and pairs are in the order of first use;
-        triplets are in official class order, without those whose score is NaN.
+        triplets are in official class order, without triplets whose score is NaN.
         """
         file, dicts = content.file, content.value
         bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)
@@ -184,7 +184,7 @@ def _predictions(
     predicted = ~np.isnan(score)
     row, verb, score, edges = row[predicted], verb[predicted], score[predicted], edges[:, predicted]
     origins, action = origins[predicted], of_agent[row, ACTION[verb]]
-    # Zeros or NaN stand for a missing box. Adding zero turns -0.0 into 0.0.
+    # Zeros or NaN mean a missing box. Adding zero turns -0.0 into 0.0.
     boxed = ~((edges == 0).all(axis=0) | np.isnan(edges).all(axis=0))
     box = np.where(boxed, edges, 0).T + 0.0
     first, pair = distinct_boxes(row, boxed, box)

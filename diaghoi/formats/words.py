@@ -153,7 +153,7 @@ def _plain(name: str) -> str:
 
 
 _LINE_KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
-# Keys with the same meaning in other files; those of this format come first.
+# Keys with the same meaning in other files; the keys of this format come first.
 _ALIASES = {
     "image": ("image", "filename", "file_name"),
     "human_box": ("human_box", "human"),
@@ -295,7 +295,7 @@ def _verb_and_object(text: Any) -> tuple[Any, Any]:
 
 
 def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
-    """Group lines by image, in the order of first use, and rename keys to those of this format."""
+    """Group lines by image, in the order of first use, and rename keys as in this format."""
     images: dict[str, list[dict[str, Any]]] = {}
     scored: dict[bool, int] = {}  # the first line with a score, and the first line without
     lines = [value] if isinstance(value, dict) else value

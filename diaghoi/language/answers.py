@@ -30,8 +30,8 @@ class AnswerFile:
     """A file of JSON lines to which one process at a time appends, from any number of threads.
 
     The open file is locked against other processes, except on Windows and on file systems without
-    locks. ``lines`` has the lines of the file, and ``kept`` counts those added since it was opened.
-    ``make`` creates the file immediately rather than with its first line.
+    locks. ``lines`` has the lines of the file, and ``kept`` counts the lines added since it was
+    opened. ``make`` creates the file immediately rather than with its first line.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class AnswerFile:
             self.kept += len(lines)
 
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
-        """Raise an ``InputError`` for lines whose settings differ from those of this run.
+        """Raise an ``InputError`` for lines whose settings differ from this run's.
 
         The mapping has the settings that must agree and the option that sets each; it may be empty.
         """

@@ -178,7 +178,7 @@ class Client:
     def ask(self, messages: Sequence[Message]) -> str:
         """Return the text of the reply to a question; the model itself may decline to answer in it.
 
-        Parameters and errors are those of :meth:`reply`.
+        Parameters and errors are as in :meth:`reply`.
         """
         return self.reply(messages).text
 

@@ -86,7 +86,7 @@ def verb_names(vocabulary: Vocabulary) -> list[str | None]:
 def number_words(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
 ) -> NumberedWords:
-    """Assign numbers to free words: those of the data set keep their numbers, others follow.
+    """Assign numbers to free words: words of the data set keep their numbers, other words follow.
 
     Parameters
     ----------

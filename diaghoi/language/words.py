@@ -113,7 +113,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
-    """Find the base forms of a verb, with those that the data set uses first."""
+    """Find the base forms of a verb; forms that the data set uses come first."""
     word = _IRREGULAR.get(word, word)
     regular = (word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end))
     own = [form for form in (word, *regular) if form in known]
@@ -338,7 +338,7 @@ def plain(word: str) -> str:
 
 
 def verb_words(vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return the words that stand for a data set's verbs; for V-COCO, only the action."""
+    """Return the words to look up for a data set's verbs; for V-COCO, only the action."""
     if vocabulary.agents is None:
         return vocabulary.verbs
     return tuple(verb.rsplit(" ", 1)[0] for verb in vocabulary.verbs)

@@ -21,9 +21,9 @@ class Measure:
     Parameters
     ----------
     path : str
-        Path in a result: ``pairs.recall``. ``{}`` stands for the group of classes if the number
-        exists for each group. For all classes, the group is omitted inside the path:
-        ``pairs.{}.recall`` stands for ``pairs.recall`` and ``pairs.rare.recall``.
+        Path in a result: ``pairs.recall``. ``{}`` is the group of classes if the number exists for
+        each group. For all classes, the group is omitted inside the path: ``pairs.{}.recall``
+        covers ``pairs.recall`` and ``pairs.rare.recall``.
     title : str
         Name in a report. ``{protocol}`` and ``{roles}`` are filled from the result.
     doc : str

@@ -22,7 +22,7 @@ def examples_text(examples: Sequence[Example], suffix: str = ".txt") -> str:
     Parameters
     ----------
     examples : sequence of Example
-        Examples in which those of one image are neighbours.
+        Examples, with the examples of one image next to each other.
     suffix : {".txt", ".csv", ".json"}
         ``.txt`` for people; ``.csv`` or ``.json`` (a list) for programs.
     """

@@ -128,7 +128,7 @@ def _operating_points(found: Result) -> TextTable:
         ],
         caption="All classes are pooled: every triplet has the same weight. Predictions "
         "with at least the "
-        "given score are kept. Pairs: those of the kept triplets, not those of a pair file.",
+        "given score are kept. Pairs are taken from the kept triplets, not from a pair file.",
     )
 
 

@@ -49,7 +49,7 @@ def print_semantic(
     console : rich.console.Console, optional
         Console to print on; by default stdout.
     classes : int
-        Number of classes to list, those that gain most from similarity.
+        Number of classes to list; the classes that gain most from similarity are listed.
     notes : bool
         Whether to print the notes, too.
     """
@@ -128,7 +128,7 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
 
 
 def _remarks(result: Result) -> list[str]:
-    """List remarks on how to read the numbers; those on score columns come last."""
+    """List remarks on how to read the numbers; remarks on score columns come last."""
     notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
     absent = [note.split()[0] for note in result["notes"] if NOT_PREDICTED in note]
     first = [
@@ -182,7 +182,7 @@ def _tables_in_short(result: Result) -> str:
 
 
 def _free(result: Result) -> str:
-    """Count the free words of predictions, and name those that are not understood."""
+    """Count the free words of predictions, and list the words that are not understood."""
     tables = result["similarity"].values()
     number = sum(len(table.get("free_words", ())) for table in tables)
     lost = [word for table in tables for word in table.get("not_understood", ())]

@@ -51,8 +51,8 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
     table : Table
         What to print.
     footnotes : bool
-        Whether to print the footnotes; otherwise, use :func:`print_footnotes` to print those of
-        several tables together.
+        Whether to print the footnotes; otherwise, use :func:`print_footnotes` to print the
+        footnotes of several tables together.
     """
     if table.title:
         print_line(console, table.heading, style="bold")

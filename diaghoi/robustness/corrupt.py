@@ -212,7 +212,7 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
 def _corrupt_picture(
     images: Path, out: Path, conditions: Sequence[tuple[str, int]], seed: int, name: str
 ) -> tuple[int, int, str]:
-    """Create the missing versions of a picture; count those written and kept, or name a problem."""
+    """Create missing versions of a picture; return numbers written and kept, and any problem."""
     source = images / name
     targets = {(which, level): out / which / str(level) / name for which, level in conditions}
     missing = {place: path for place, path in targets.items() if not _is_newer(path, source)}

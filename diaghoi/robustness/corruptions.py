@@ -4,11 +4,11 @@ The paper describes the parameters that grow with severity (appendix A.3), but g
 values in ``strengths.csv`` start from customary values and were tuned by eye: severity 1 is clearly
 visible, and a person still recognises the scene at severity 5. They are stronger for corruptions
 that, according to table 3 of the paper, cost detectors much (glass, defocus and motion blur,
-pixelation), and weaker for those that cost little (vignette, exposure, shot noise). Perspective
-distortion moves objects, but not the annotated boxes: at the strengths of the table, a V-COCO
-detector that follows the objects keeps 78 to 79 % of its role AP, and the models of table 3 keep 75
-to 78 %. Results with other strengths are not comparable, so an output folder stores a digest of the
-table.
+pixelation), and weaker for corruptions that cost little (vignette, exposure, shot noise).
+Perspective distortion moves objects, but not the annotated boxes: at the strengths of the table, a
+V-COCO detector that follows the objects keeps 78 to 79 % of its role AP, and the models of table 3
+keep 75 to 78 %. Results with other strengths are not comparable, so an output folder stores a
+digest of the table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from diaghoi.robustness import effects
 from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
-# Shorter side, in pixels, of a picture for which the lengths in the table hold as they are.
+# Shorter side, in pixels, of a picture for which the lengths in the table apply unscaled.
 REFERENCE = 480
 # Weights of red, green and blue in luma (ITU-R BT.601, as in JPEG files).
 LUMA = (0.299, 0.587, 0.114)

@@ -280,7 +280,7 @@ def score_paths(result: Result, before: str = "") -> Iterator[str]:
 def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
     """Describe a metric of a result in words, with the classes of the mean.
 
-    With ``sourced``, the name of a soft score includes those of its similarity tables.
+    With ``sourced``, the name of a soft score includes the names of its similarity tables.
     """
     dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
     parent, _, leaf = metric.rpartition(".")

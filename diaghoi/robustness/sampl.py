@@ -107,7 +107,7 @@ class ProgressiveSchedule:
         for level in self.evaluated:
             if level not in scores:
                 raise InputError(
-                    f"no score of level {level} ({LEVELS[level - 1]}); give those of "
+                    f"no score of level {level} ({LEVELS[level - 1]}); give the scores of "
                     f"{' and '.join(map(str, self.evaluated))}"
                 )
         current = _scores(scores.items())
@@ -291,7 +291,7 @@ def semantic_mask(
         raise InputError(f"cover of level {level}: {low} to {high}; give ratios from 0 to 1")
     masks = [np.asarray(mask) != 0 for mask in instances]
     if not masks:
-        raise InputError("no instances: give a mask for each, or leave the picture as it is")
+        raise InputError("no instances: give a mask for each, or leave the picture unchanged")
     if any(mask.shape != masks[0].shape or mask.ndim != 2 for mask in masks):
         shapes = ", ".join(str(mask.shape) for mask in masks)
         raise InputError(f"the masks have the shapes {shapes}; give the same (height, width)")

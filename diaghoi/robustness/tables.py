@@ -224,8 +224,8 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, equally many per detector.
 
-    At most ``most`` are chosen; among equal ranks, those with the largest drops. The sentences
-    start with labels and are ordered by detector, with the largest drop of each first.
+    At most ``most`` are chosen; among equal ranks, the corruptions with the largest drops. The
+    sentences start with labels and are ordered by detector, with the largest drop of each first.
     """
     ranked = []
     for number, profile in enumerate(profiles):

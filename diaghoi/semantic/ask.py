@@ -140,7 +140,7 @@ class PairAsker(FileAsker):
     Parameters
     ----------
     pairs : sequence of Pair
-        Pairs to ask about; the other parameters are those of
+        Pairs to ask about; the other parameters are as in
         :class:`diaghoi.formats.pictures.FileAsker`.
     """
 

@@ -44,8 +44,7 @@ from diaghoi.semantic.triplets import (
 )
 
 CONSIDERED = 100
-"""Number of confusions whose cost is computed: those with the highest sums of scores, which can
-cost most.
+"""Number of confusions whose cost is computed; the highest sums of scores come first.
 """
 Error = Literal["action", "object_box"]
 

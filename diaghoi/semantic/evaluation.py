@@ -265,7 +265,7 @@ class SemanticEvaluation:
 
     @property
     def map_differs(self) -> list[str]:
-        """Return the settings of the standard mAP if they differ from those of soft mAP."""
+        """Return the settings of the standard mAP if they differ from the settings of soft mAP."""
         if self.diagnosis is None:
             return []
         found = []

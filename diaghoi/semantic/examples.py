@@ -11,7 +11,7 @@ from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.triplets import class_names, of_interactions
 
 UNMATCHED = 3
-"""Number of unmatched predictions shown per image: those with the highest scores."""
+"""Number of unmatched predictions shown per image, highest scores first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ def _example(
     matched: bool,
     unmatched: int | None = None,
 ) -> Example:
-    """Describe an annotated interaction and a prediction; -1 stands for none."""
+    """Describe an annotated interaction and a prediction; -1 means none."""
     found, score = evaluation.predicted, evaluation.score
     vocabulary = found.scenes.vocabulary
     predicted = -1 if row < 0 else int(found.interaction[row])

@@ -37,7 +37,7 @@ def fit_to(
         Vocabularies of predictions and annotations; the former may have free words after the data
         set's words.
     verbs, objects : Similarity or {"own", "wordnet"}
-        The tables; a name stands for a table created for these words
+        The tables; a name means a table created for these words
         (:func:`diaghoi.semantic.tables.senses.sense_table`).
     verb_senses, object_senses : mapping, optional
         Table names for words of the data set. By default, in a table of senses, HICO-DET words have
@@ -228,7 +228,7 @@ class _Table:
                 self._of_synset.setdefault(number, []).append(row)
 
     def rows(self, names: Sequence[str], synsets: Sequence[int]) -> list[int]:
-        """Return the table rows of the names, followed by those of the synsets."""
+        """Return the table rows of the names, followed by the rows of the synsets."""
         found = [self.index_of[name] for name in names if name in self.index_of]
         found += [row for number in synsets for row in self._of_synset.get(number, ())]
         return list(dict.fromkeys(found))

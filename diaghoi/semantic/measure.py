@@ -33,17 +33,17 @@ class Measure:
     combine : {"arithmetic", "geometric", "minimum"}
         sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of the two, whatever w is.
     matching : {"boxes", "class"}
-        Which predictions are candidates of an annotated triplet: those with both boxes right, or
-        all of the same image. If only the image must match, each class counts once per image, with
-        its highest score.
+        Which predictions are candidates for an annotated triplet: predictions with both boxes
+        right, or all predictions of the image. If only the image must match, each class counts once
+        per image, with its highest score.
     theta : float
         Lowest IoU at which both boxes are found.
     delta : float
         Similarity from which an unmatched prediction is a false positive of its closest class.
     rule : {"algorithm", "figure"}
-        Classes with which an unmatched prediction is compared: those annotated in its image, as in
-        algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. With
-        all classes, a prediction is closest to its own class, as in mAP.
+        Classes with which an unmatched prediction is compared: the classes annotated in its image,
+        as in algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement.
+        With all classes, a prediction is closest to its own class, as in mAP.
     tau : float
         Lowest rank or score with which a prediction counts in mF1.
     tau_by : {"rank", "score"}
@@ -57,9 +57,9 @@ class Measure:
         Integration of a class's precision-recall curve: area under the envelope, area under the
         curve by trapezoids, or mean of the highest precision at recall 0, 0.1 ... 1.
     subset : {"all", "single-hoi"}
-        Images that count: all, or those with a single annotated human-object pair, whatever the
-        verbs; boxes with an IoU of at least 0.8 are the same box. The supplement does not define
-        its "single HOI subset (575 classes)"; these images of the HICO-DET test set have 575
+        Images that count: all, or only images with a single annotated human-object pair, whatever
+        the verbs; boxes with an IoU of at least 0.8 are the same box. The supplement does not
+        define its "single HOI subset (575 classes)"; these images of the HICO-DET test set have 575
         classes, and several verbs, as in its figure 6.
 
     Raises

@@ -39,7 +39,7 @@ def agreement_with_published(
     Returns
     -------
     dict
-        ``source``, ``tables`` (names of those compared), ``rows`` and ``notes``. A row has the
+        ``source``, ``tables`` (names of the compared tables), ``rows`` and ``notes``. A row has the
         difference within pairs, ``differs``, the ``half`` ("fitted", "other" or "all"), the number
         of ``pairs``, and, by table, the share at 0 (``zero``), ``mean_absolute_difference`` and
         ``correlation`` (Pearson; None if undefined).

@@ -108,7 +108,7 @@ class Bootstrap:
 def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> Bootstrap:
     """Compute intervals for all numbers of a diagnosis of at least two images.
 
-    The settings and errors are those of :func:`bootstrap_of`.
+    The settings and errors are as in :func:`bootstrap_of`.
     """
     images = len(diagnosis.names)
     prepared = Resampler.of(diagnosis)
@@ -365,7 +365,7 @@ def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
 def away_from_mean(values: FloatArray, left_out: FloatArray) -> FloatArray:
     """Return the stretched deviations of the defined resampled values from their mean.
 
-    The parameters are those of :func:`stretch_of`.
+    The parameters are as in :func:`stretch_of`.
     """
     defined = values[~np.isnan(values)]
     return np.asarray(stretch_of(values, left_out) * (defined - defined.mean()))

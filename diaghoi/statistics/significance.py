@@ -109,7 +109,7 @@ def compare_pair(
 ) -> list[Difference]:
     """Compare mAP and the ΔmAP of each error of two detectors on the same images.
 
-    The settings, results and errors are those of :func:`compare_each`.
+    The settings, results and errors are as in :func:`compare_each`.
     """
     (found,) = compare_each(first, [second], resamples, **settings)
     return found
@@ -334,7 +334,7 @@ def sample_pair(
         The models, resampled alike.
     mixed : callable
         Function that computes (B,) values by name for both models together, given (2 * images, B)
-        weights: first those of the first model's images, then those of the second model's.
+        weights: first for the first model's images, then for the second model's.
     names : iterable of str
         Names of the numbers to compare.
     progress : callable, optional
@@ -374,7 +374,7 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
     Parameters
     ----------
     differences : sequence of Difference
-        All differences considered together, for instance those of several detectors from one.
+        All differences considered together, for instance of several detectors from one.
     confidence : float
         Confidence of the intervals; a difference is significant if the corrected p is below one
         minus the confidence.
@@ -453,7 +453,7 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
 
 def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
     """Draw the images on which the detectors are exchanged, block by block."""
-    # The random numbers must differ from those of the bootstrap.
+    # The random numbers must differ from the bootstrap's.
     starts = range(0, resamples, BLOCK)
     seeds = np.random.SeedSequence([seed, 1]).spawn(len(starts))
     for start, own in zip(starts, seeds, strict=True):

@@ -198,8 +198,8 @@ class Sliced:
         triplet = triplet[np.append(counted, False)[given.triplet_class[triplet]]]
         if not np.array_equal(given.triplet_class[triplet], ledger.annotation_class):
             raise InputError(
-                f"{self.diagnosis.label or 'a detector'}: was diagnosed with annotations other "
-                "than those of the slices; diagnose it on the same file"
+                f"{self.diagnosis.label or 'a detector'}: was diagnosed with other annotations "
+                "than the slices; diagnose it on the same file"
             )
         return np.asarray(triplet)
 

@@ -165,7 +165,7 @@ def search(
     confidence: float = 0.95,
     least: tuple[int, int] = (LEAST_IMAGES, LEAST_TRIPLETS),
 ) -> Search:
-    """Search slices, and combinations of two attributes, for those that stand out.
+    """Search for slices, and for combinations of two attributes, that stand out.
 
     Parameters
     ----------

@@ -117,8 +117,8 @@ class MeanPrecisions:
 def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
     """Find the carriers of the cost of an error: rows whose repair can change AP.
 
-    Among the many wrong predictions, only those that rank above a true positive of their class or
-    become true positives carry a cost.
+    Among the many wrong predictions, only predictions that rank above a true positive of their
+    class or become true positives carry a cost.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Ratios:
         Parameters
         ----------
         measures : iterable of Measure
-            Measures; only those that are ratios are used.
+            Measures; only ratios are used.
         splits : iterable of str
             The groups of classes.
         *diagnoses : Diagnosis
@@ -236,7 +236,7 @@ class Resampler:
     ratios : Ratios
         Registered numbers that are ratios of counts, such as pair recall.
     objects : tuple of ImageCounts
-        Number of annotated object boxes of each category, and of those found.
+        Number of annotated object boxes of each category, and how many of them are found.
     negatives : WeightedRanking or None
         The predicted pairs; None if the pairs have no scores.
     actions : dict of WeightedRanking

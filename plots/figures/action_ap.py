@@ -83,7 +83,7 @@ def action_ap(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     diagnoses : Diagnosis or sequence of Diagnosis
         One or more detectors, or the :func:`action_ap_table` of each by label.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Raises
     ------

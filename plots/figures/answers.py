@@ -79,7 +79,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
     results : sequence of mapping
         As in :func:`choice_scores_table`; intervals are drawn if present.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     result : mapping
         As for :func:`choice_positions_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Returns
     -------

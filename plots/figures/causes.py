@@ -116,7 +116,7 @@ def annotation_causes(
         One or more detectors, their results with this part, or the :func:`causes_table` of each by
         label.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     of : {"share", "delta"}
         Quantity shown in given axes.
 

@@ -176,7 +176,7 @@ def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     diagnosis : Diagnosis or mapping
         The detector, the result of its semantic evaluation, or a :func:`confusions_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Raises
     ------

@@ -167,7 +167,7 @@ def delta_map(
     diagnoses, split, oracles
         See :func:`delta_map_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure two columns wide.
+        Axes to draw in; by default, axes of a new figure two columns wide.
 
     Raises
     ------

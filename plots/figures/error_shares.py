@@ -166,7 +166,7 @@ def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: boo
     diagnosis : Diagnosis
         The detector, or its :func:`error_shares_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     legend : bool
         Whether to explain the colours above the axes.
     """

@@ -83,7 +83,7 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
         The detectors in slices, with intervals; or the detectors, to be sliced by the attributes of
         their annotations.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
     found : Difference or sequence of two Diagnosis
         The shares of the verbs, or the two models. The difference is second minus first.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Raises
     ------

@@ -120,7 +120,7 @@ def error_profile(
     diagnosis : Diagnosis
         The detector, or its :func:`error_profile_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     by : {"verb", "object"}
         Kind of the rows: verbs or objects, the 25 with the most annotated triplets.
     """
@@ -291,7 +291,7 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
     found : Transitions or sequence of two Diagnosis
         The models.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Returns
     -------

@@ -157,7 +157,7 @@ def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None
     diagnosis : Diagnosis
         The detector.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     hoi : str or int, optional
         The class by name (``ride bicycle``) or number, from 1. The default is the class with the
         largest sum of ΔAP among those with at least 20 annotated triplets, otherwise the most

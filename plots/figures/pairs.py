@@ -193,7 +193,7 @@ def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str =
     diagnoses : Diagnosis or sequence of Diagnosis
         One or more detectors, or the :func:`pair_recall_table` of each by label.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     sweep : {"best", "detection", "nms"}
         Way of dropping pairs; by default, the best pairs are kept.
 
@@ -313,7 +313,7 @@ def negatives_curve(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     diagnoses : Diagnosis or sequence of Diagnosis
         One or more detectors, or the :func:`negatives_curve_table` of each by label.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def picture(
     image : (H, W, 3) uint8 array, optional
         The picture, in any resolution; without it, the frame is empty.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     missing : str
         Text in an empty frame.
     """

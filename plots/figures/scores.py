@@ -175,9 +175,9 @@ def _calibrated(source: Source) -> Reliability:
 def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the share of true positives against the score, one line per model.
 
-    Bins with fewer than ten predictions are omitted, and those with fewer than a hundred are
-    hollow. A calibrated detector follows the dotted diagonal; below it the detector is
-    overconfident. The legend shows the expected calibration error in percentage points.
+    Bins with fewer than ten predictions are omitted, and bins with fewer than a hundred are hollow.
+    A calibrated detector follows the dotted diagonal; below it the detector is overconfident. The
+    legend shows the expected calibration error in percentage points.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
         One or more detectors, their results with this part, or the :func:`calibration_table` of
         each by label.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide, with the number of
+        Axes to draw in; by default, axes of a new figure one column wide, with the number of
         predictions in each bin below.
 
     Raises
@@ -363,7 +363,7 @@ def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None
     diagnosis : Diagnosis or mapping
         The detector, its result with this part, or its :func:`operating_points_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide, with the errors per image
+        Axes to draw in; by default, axes of a new figure one column wide, with the errors per image
         below.
     """
     tables = tables_of(models)

@@ -122,7 +122,7 @@ def waterfall(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     diagnosis : Diagnosis or mapping
         The detector, a result with its ``attribution``, or the input of :func:`waterfall_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default those of a new figure one column wide.
+        Axes to draw in; by default, axes of a new figure one column wide.
     """
     costs: list[Mapping[str, Any]] = [model.data for model in models]
     panels = panel_grid(target, shown_names(models), (SCALE, ""), HEIGHT - 0.25)

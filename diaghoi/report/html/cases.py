@@ -29,7 +29,7 @@ def case_data(
     place : (C,) int array
         Row of each HOI class in the table; -1 for a class that is not in it.
     images : int or None
-        Number of images, those with the most informative cases first; None for all.
+        Number of images, starting with the most informative cases; None for all.
 
     Returns
     -------
@@ -124,8 +124,8 @@ def telling_images(models: Sequence[AlignedModel]) -> IntArray:
     """Choose images by their cases, most informative first.
 
     The images of the worst cases of each error and detector come first, then some images of each
-    change of fate between two detectors, then those of the most confident error of each kind in
-    each class.
+    change of fate between two detectors, then the images of the most confident error of each kind
+    in each class.
     """
     found = list(_of_sentences(models))
     first = models[0].fates
@@ -197,7 +197,7 @@ class _Boxes:
 
 
 def image_names(models: Sequence[PageModel], images: Sequence[int]) -> list[str]:
-    """Return the names of images as they are in the files."""
+    """Return the names of images as written in the files."""
     known = next(each.diagnosis for each in models if each.diagnosis is not None)
     names: list[str] = known.names[list(images)].tolist()
     return names

@@ -52,7 +52,7 @@ def page_data(
     comparison : Comparison, optional
         A comparison of the detectors, with the parts of the differences if requested.
     images : int, optional
-        Number of images with drawings, those with the most informative cases first; by default all.
+        Number of images with drawings, starting with the most informative cases; by default all.
     slices : Slices, optional
         Results of the detectors in slices of their annotations.
 

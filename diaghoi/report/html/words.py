@@ -73,8 +73,8 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
         wrong = "the predictions, which have no scores, are in the order of the file"
     return (
         f"For each error, {wrong}. Missed triplets that are described in a sentence come first, "
-        "then those with a confident assigned prediction. No image shows a third case before all "
-        "other images have shown theirs."
+        "then triplets with a confident assigned prediction. No image shows a third case before "
+        "all other images have shown theirs."
     )
 
 

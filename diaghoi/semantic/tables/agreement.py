@@ -374,12 +374,12 @@ def compare_ratings(
     Returns
     -------
     dict
-        ``source`` (the file of the second ratings), ``annotators`` (those who rated twice),
-        ``ratings`` given both times, and the number that ``changed``; ``share``, the share of
-        changes, and ``size``, their mean absolute value in points of the scale, each with the
-        bounds of its interval, ``..._low`` and ``..._high``, in which ratings count as independent:
-        Wilson's interval for the share, a normal interval for the mean. None if undefined; the mean
-        of fewer than ten changes, or of equal ones, has no interval.
+        ``source`` (the file of the second ratings), ``annotators`` (who rated twice), ``ratings``
+        given both times, and the number that ``changed``; ``share``, the share of changes, and
+        ``size``, their mean absolute value in points of the scale, each with the bounds of its
+        interval, ``..._low`` and ``..._high``, in which ratings count as independent: Wilson's
+        interval for the share, a normal interval for the mean. None if undefined; the mean of fewer
+        than ten changes, or of equal ones, has no interval.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Similarity tables for which language models are the raters.
 
-The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only those
+The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only pairs
 with something in common according to the first. A sample of the remaining pairs can show how many
 are missed.
 """
@@ -304,7 +304,7 @@ class RatingResult:
 
     @property
     def zero_check(self) -> list[dict[str, Any]]:
-        """Count the sampled pairs that each later rater rates, and those that it rates above 0."""
+        """Count the sampled pairs that each later rater rates, and how many of them above 0."""
         found: list[dict[str, Any]] = []
         for number, rater in enumerate(self.raters[1:] if self.zeros else (), 1):
             rated = [each for scores in self.zeros.values() if (each := scores[number]) is not None]

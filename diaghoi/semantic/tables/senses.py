@@ -121,8 +121,8 @@ def sense_table(
     words : sequence of str
         Words of the data set.
     forms : sequence of WordForms
-        Forms of each of these words, followed by those of the predictions' other words; empty if
-        there are no other words.
+        Forms of each of these words, followed by the forms of the predictions' other words; empty
+        if there are no other words.
     dataset : str
         Name of the data set.
     given : mapping of str to str, optional
