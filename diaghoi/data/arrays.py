@@ -58,9 +58,9 @@ def first_of_run(keys: Array) -> BoolArray:
 def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[range]:
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
-    ``bounds``, (N + 1,), holds the first row of each group, followed by the number of rows. A group
-    with more rows forms a run by itself, or ends one. Consecutive ``groups``, if given, restrict
-    the split.
+    ``bounds``, (N + 1,), contains the first row of each group, followed by the number of rows. A
+    group with more rows forms a run by itself, or ends one. Consecutive ``groups``, if given,
+    restrict the split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.

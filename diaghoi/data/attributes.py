@@ -312,8 +312,8 @@ def attribute_slices(annotations: Scenes) -> list[Slice]:
 def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     """Read image tags from a CSV file: the cell of each image, by attribute.
 
-    The first line names the columns. The first column holds the image names; each other column is
-    an attribute with the tags of each image, separated by ``;``, or nothing.
+    The first line names the columns. The first column contains the image names; each other column
+    is an attribute with the tags of each image, separated by ``;``, or nothing.
 
     Raises
     ------

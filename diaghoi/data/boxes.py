@@ -108,7 +108,7 @@ def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
     """Scale predicted boxes that are fractions of their image by its annotated size.
 
     Annotations and predictions must use the same image names. A note records the conversion.
-    Predictions in pixels are unchanged, as are all predictions if the annotations hold no image
+    Predictions in pixels are unchanged, as are all predictions if the annotations contain no image
     sizes.
     """
     some = predictions.between(0, _FIRST).box_xyxy

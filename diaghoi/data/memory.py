@@ -309,7 +309,7 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
     """Rank the rows of a table in place, given runs that are already ranked.
 
     The result equals a stable sort of all rows if the runs follow each other in input order. One of
-    the (R, ...) columns is ``score``, without NaN; ``bounds`` holds the first row of each run,
+    the (R, ...) columns is ``score``, without NaN; ``bounds`` contains the first row of each run,
     followed by the number of rows. Meanwhile the runs lie in ``scratch``; memory holds ``size``
     rows and the scores of one run.
     """

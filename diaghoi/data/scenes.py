@@ -416,7 +416,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
 
 
 def _rows_or_empty(array: Array, images: Any, empty: Any) -> Array:
-    """Select the rows of the given images; the row for image -1 holds ``empty``."""
+    """Select the rows of the given images; the row for image -1 contains ``empty``."""
     if isinstance(images, slice):
         return array[images]
     padded = np.concatenate([array, np.full_like(array, empty, shape=(1, *array.shape[1:]))])

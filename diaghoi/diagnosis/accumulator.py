@@ -209,6 +209,6 @@ def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
     }
     for group, values in groups.items():
         for name, value in values.items():
-            # `official` also holds the source of each setting, and the AP of each class.
+            # `official` also contains the source of each setting, and the AP of each class.
             if isinstance(value, float):
                 yield f"{group}/{name}", value

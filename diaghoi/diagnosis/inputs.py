@@ -81,8 +81,8 @@ def read_inputs(
         Whether to continue with predictions that would make all numbers meaningless, and with files
         that do not fit their presumed data set.
     find : callable, optional
-        Finds the annotation file where ``annotations`` is a folder or None:
-        ``data set, whether the predictions hold annotations -> path, notes``.
+        Finds the annotation file where ``annotations`` is a folder or None: ``data set, whether the
+        predictions contain annotations -> path, notes``.
     **reading
         How to read the files: :class:`diaghoi.formats.Reading`. ``instances`` and ``ids`` belong to
         the annotations, ``dataset`` to both files, all others to the predictions.

@@ -59,7 +59,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     annotations : Scenes, optional
         Annotations against which to check the predictions.
     whole : bool
-        Whether the scenes hold all images of the file, so that any others are missing from it.
+        Whether the scenes contain all images of the file, so that any others are missing from it.
     """
     warnings = [
         *_box_warnings(scenes),

@@ -57,7 +57,7 @@ class DiagnosisMethods(OneScreen):
     def save(self: Any, path: str | os.PathLike[str]) -> None:
         """Write the diagnosis to a file from which :meth:`load` restores it.
 
-        The file holds the annotations, the predictions and the protocol, without pickles. Unlike
+        The file contains the annotations, the predictions and the protocol, without pickles. Unlike
         the JSON of :meth:`to_dict`, the file is enough to draw all figures. ``diaghoi compare`` and
         ``diaghoi figures`` read it.
 
@@ -68,9 +68,8 @@ class DiagnosisMethods(OneScreen):
 
         Raises
         ------
-        InputError
-            If the diagnosis does not hold its annotations and predictions (``scenes``), or the
-            file cannot be written.
+        InputError If the diagnosis has no annotations and predictions (``scenes``), or the file
+        cannot be written.
         """
         from diaghoi.diagnosis.saved import save
 
@@ -108,8 +107,7 @@ class DiagnosisMethods(OneScreen):
 
         Raises
         ------
-        InputError
-            If the diagnosis does not hold its scenes.
+        InputError If the diagnosis has no scenes.
         """
         from diaghoi.diagnosis.saved import scenes_of
 

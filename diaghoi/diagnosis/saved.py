@@ -1,6 +1,6 @@
 """Store a diagnosis in a file as scenes and settings; loading repeats the diagnosis.
 
-The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
+The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` contains the version of the layout,
 ``annotations.*`` and ``predictions.*`` the columns of both sides as in :mod:`diaghoi.formats.own`,
 with the same images in the same order; ``annotated`` and ``predicted`` are masks of the images that
 each side originally had. ``settings`` is a JSON text with the label, the protocols, the notes and
@@ -47,8 +47,7 @@ def save(diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    InputError
-        If the diagnosis does not hold its scenes, or the file cannot be written.
+    InputError If the diagnosis has no scenes, or the file cannot be written.
     """
     own = len(diagnosis.vocabulary.benchmarks)
     settings = {
@@ -125,8 +124,7 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
 
     Raises
     ------
-    InputError
-        If the diagnosis does not hold its scenes.
+    InputError If the diagnosis has no scenes.
     """
     if not diagnosis.scenes:
         raise InputError(

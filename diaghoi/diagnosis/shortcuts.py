@@ -201,9 +201,8 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
 
     Raises
     ------
-    InputError
-        If the detector has no scores, the diagnosis does not hold its scenes, or the annotations
-        belong to another data set or have no triplet that counts.
+    InputError If the detector has no scores, the diagnosis has no scenes, or the annotations belong
+    to another data set or have no triplet that counts.
     """
     if diagnosis.answers is not None:
         raise InputError(
@@ -312,7 +311,8 @@ def _confidence(
 ) -> tuple[str, FloatArray]:
     """Return the confidence of the detector in each pair: see the module docstring.
 
-    ``best`` is the highest-scoring triplet of each pair, and ``kept`` holds all counted triplets.
+    ``best`` is the highest-scoring triplet of each pair, and ``kept`` contains all counted
+    triplets.
     """
     score, action = predictions.scores, predictions.triplet_action_score
     low = score[kept].min(initial=0)

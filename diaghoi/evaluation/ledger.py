@@ -1,9 +1,9 @@
 """Ledgers: ranked predictions with the annotated triplets that they should find.
 
-A :class:`Ledger` holds the result of matching: one row per prediction, sorted by class and score,
-and the annotated triplets that are the positives. An oracle turns one ledger into another; average
-precision is computed without knowing which oracle ran. A :class:`Benchmark` keeps the columns of
-all predictions that the official numbers need.
+A :class:`Ledger` contains the result of matching: one row per prediction, sorted by class and
+score, and the annotated triplets that are the positives. An oracle turns one ledger into another;
+average precision is computed without knowing which oracle ran. A :class:`Benchmark` keeps the
+columns of all predictions that the official numbers need.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Content:
 
     @property
     def predictions(self) -> Content:
-        """The predictions in a file that also holds annotations; otherwise the whole content."""
+        """The predictions in a file that also contains annotations; otherwise the whole content."""
         if not self._wraps("gts") and not self._wraps("preds"):
             return self
         rest = {key: part for key, part in self.value.items() if key != "gts"}

@@ -356,7 +356,7 @@ def _content(data: object, real: np.dtype[Any], shape: object) -> bytes | bytear
 
 
 def check_letters(text: StrArray) -> None:
-    """Check that a text array holds only valid characters, which NumPy does not check.
+    """Check that a text array contains only valid characters, which NumPy does not check.
 
     Raises
     ------

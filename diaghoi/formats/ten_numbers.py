@@ -64,7 +64,7 @@ class CmdSe(Format):
     """Read the results of CMD-SE and INP-CC by HOI class: ``preds.pkl`` and ``dets.pkl``.
 
     A dict of ``scores``, ``boxes`` and ``keys``, each ``{HOI class: list}`` with one entry per
-    prediction: the score, the human and object boxes, and the image number. ``gts`` holds the
+    prediction: the score, the human and object boxes, and the image number. ``gts`` contains the
     annotations: ``{HOI class: {image number: (n, 8) array}}``. The classes are HOI classes of
     HICO-DET or SWIG-HOI. :class:`SwigHoi` reads the same rows before they are collected by class.
     """

@@ -193,7 +193,7 @@ def load_literal(text: str, file: str) -> Any:
     Parameters
     ----------
     text : str
-        Text printed by ``str`` or ``repr``. It may hold dicts, lists, tuples, strings, numbers,
+        Text printed by ``str`` or ``repr``. It may contain dicts, lists, tuples, strings, numbers,
         ``nan``, ``inf``, ``True``, ``False``, ``None``, and printed NumPy scalars and arrays.
     file : str
         Name of the file, for messages.

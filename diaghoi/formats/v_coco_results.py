@@ -156,7 +156,7 @@ def _predictions(
         verb = np.fromiter(keys, dtype=np.int64)
         row = np.repeat(row, list(map(len, dicts)))
         some = np.flatnonzero(verb >= 0)
-        # Dicts may hold their actions in any order.
+        # Dicts may contain their actions in any order.
         some = some[np.argsort(row[some] * len(KEYS) + verb[some], kind="stable")]
         row, verb = row[some], verb[some]
         left_out += _BIT.sum() - np.bincount(row, _BIT[verb], minlength=len(dicts)).astype(np.int64)

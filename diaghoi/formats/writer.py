@@ -227,8 +227,7 @@ class PredictionWriter:
 
     Raises
     ------
-    InputError
-        If the folder cannot be created, or holds the parts of an unfinished run.
+    InputError If the folder cannot be created, or contains the parts of an unfinished run.
 
     Examples
     --------

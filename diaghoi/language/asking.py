@@ -369,7 +369,7 @@ def ask_all(
 def read_endpoint(text: str, option: str) -> Endpoint:
     """Read ``URL,MODEL`` or ``URL,MODEL,VARIABLE`` from the command line.
 
-    The environment variable holds the API key. The default is ``DIAGHOI_API_KEY`` if it is set.
+    The environment variable contains the API key. The default is ``DIAGHOI_API_KEY`` if it is set.
 
     Raises
     ------

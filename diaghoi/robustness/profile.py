@@ -112,9 +112,9 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 class Profile:
     """Results of a detector on clean and corrupted pictures.
 
-    The profile holds the detector's descriptions from the study, the path of its score in a result
-    (``metric``), the corruptions and severities of the study, and for each condition the available
-    result and the tested differences from clean pictures.
+    The profile contains the detector's descriptions from the study, the path of its score in a
+    result (``metric``), the corruptions and severities of the study, and for each condition the
+    available result and the tested differences from clean pictures.
     """
 
     model: StudyModel

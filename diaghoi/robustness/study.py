@@ -16,8 +16,8 @@ A study is described in a TOML file::
     clean_pairs = "qpic/clean_pairs.pkl"           # optional, both or none
     pairs = "qpic/{corruption}_{severity}_pairs.pkl"
 
-A file holds predictions or the result of ``diaghoi report --json``; a study of such results needs
-no annotations. Prediction files may lie anywhere that fsspec, if installed, can read
+A file contains predictions or the result of ``diaghoi report --json``; a study of such results
+needs no annotations. Prediction files may lie anywhere that fsspec, if installed, can read
 (``s3://bucket/file.npz``). With ``similarity``, as in :mod:`diaghoi.comparison.study`, soft mAP and
 mF1 are computed as well.
 """

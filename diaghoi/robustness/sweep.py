@@ -48,9 +48,9 @@ Place = tuple[str, Condition]
 class Settings(NamedTuple):
     """Settings that all runs of a study share.
 
-    ``reading`` holds the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity`` the
-    sources of the similarity of verbs and of objects. Number of resamples of the bootstrap, and of
-    exchanges in tests against clean pictures; None for none.
+    ``reading`` contains the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity``
+    the sources of the similarity of verbs and of objects. Number of resamples of the bootstrap, and
+    of exchanges in tests against clean pictures; None for none.
     """
 
     truth: Truth
@@ -129,8 +129,7 @@ def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]
 
     Returns
     -------
-    dict
-        ``tests`` holds results of :meth:`diaghoi.statistics.significance.Difference.to_dict`.
+    dict ``tests`` contains results of :meth:`diaghoi.statistics.significance.Difference.to_dict`.
     """
     from diaghoi.statistics.significance import compare_pair
 
@@ -360,7 +359,7 @@ class _Plan:
     advance: Callable[[int], Any]
 
     def saved(self, run: Run) -> dict[str, Any] | None:
-        """Read the saved result in a run's file; None if it holds predictions."""
+        """Read the saved result in a run's file; None if it contains predictions."""
         study = self.study
         result = None if is_remote(run.file) else read_result(run.file, study.dataset)
         if result is None:

@@ -7,7 +7,7 @@ Tibshirani, An Introduction to the Bootstrap, 1993; BCa intervals: chapter 14).
 
 Mean average precision depends on the size of the test set: a class with few annotations has a
 higher expected AP than the same class with many, and a class that a resample does not draw drops
-out. Resamples hold about 63 % of the distinct images, so they have a higher mAP than the whole
+out. Resamples contain about 63 % of the distinct images, so they have a higher mAP than the whole
 set, and their plain quantiles may not even contain its mAP. By default the quantiles are therefore
 centred: moved by the difference between the mean of the resamples and the number. The interval then
 refers to the expected number for test sets of this size.

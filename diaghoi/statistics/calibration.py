@@ -58,8 +58,8 @@ class Calibration:
     Parameters
     ----------
     edges : (B + 1,) float64 array
-        Bin b holds the scores above ``edges[b]`` up to ``edges[b + 1]``; the first one also holds
-        ``edges[0]``.
+        Bin b contains the scores above ``edges[b]`` up to ``edges[b + 1]``; the first one also
+        contains ``edges[0]``.
     counts : (B, 7) int array
         Number of predictions in each bin with each label of
         :data:`diaghoi.evaluation.errors.LABELS`.
@@ -70,7 +70,7 @@ class Calibration:
     verbs : dict of VerbCalibration
         Calibration of each predicted verb, by name.
     equal_mass : bool
-        Whether the bins hold about equally many predictions rather than being equally wide.
+        Whether the bins contain about equally many predictions rather than being equally wide.
     note : str
         Reason for missing numbers; empty if there are numbers.
     """
@@ -200,7 +200,7 @@ def measure_calibration(
     bins : int
         Number of bins.
     equal_mass : bool
-        Split the scores at their quantiles, so that bins hold about equally many predictions;
+        Split the scores at their quantiles, so that bins contain about equally many predictions;
         otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so there may be fewer
         bins than requested.
     threshold : float, optional

@@ -36,7 +36,7 @@ class OperatingPoints:
     counts : (K, 7) int array
         Number of kept predictions with each label of :data:`diaghoi.evaluation.errors.LABELS`.
     pairs : (K,) int array or None
-        Number of pairs with a kept prediction; None if the diagnosis does not hold its scenes.
+        Number of pairs with a kept prediction; None if the diagnosis has no scenes.
     annotated, images : int
         Number of annotated triplets and of images.
     best : int or None
