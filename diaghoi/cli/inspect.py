@@ -142,7 +142,9 @@ def _print_file(result: dict[str, Any], alone: bool, following: str) -> None:
             size = ", ".join(f"{value:,} {name}" for name, value in sample["of"].items())
             which = "{:,} images spread over it"
         which = which.format(sample["images"])
-        typer.echo(f"  The file has {size}: only {which} are read, and all below is about these.")
+        typer.echo(
+            f"  The file has {size}: only {which} are read, and everything below refers to them."
+        )
     rows = result["facts"] | {f"{key} read as": how for key, how in result["numbering"].items()}
     if result["annotations"]:
         rows["annotations"] = "in the file"

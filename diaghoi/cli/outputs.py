@@ -98,7 +98,7 @@ class OutputOptions:
         return dict(files)
 
     def printed(self, kinds: Iterable[str]) -> str:
-        """Return the type of text for stdout instead of the usual screen; empty if none."""
+        """Return the type of the text that replaces the screen on stdout; empty if none does."""
         names = [str(path).lower() for path in self.out or ()]
         names += [f"{self.json}.json"]
         return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")

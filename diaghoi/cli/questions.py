@@ -114,8 +114,8 @@ class BuildOptions:
         help="Judge of what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
         "model and the environment variable with its API key; a file of verdicts; "
         "similarity:TABLE[,THRESHOLD]; time-sensitive. The first model or file groups "
-        "candidates, the second confirms them, and the third decides on the rest; the other "
-        "judges reject candidates before.",
+        "candidates, the second confirms them, and the third decides on the rest; before them, all "
+        "other judges reject candidates.",
     )
     images: Path | None = option(
         None, help="Folder with the pictures, for models and the quality sheet."

@@ -164,11 +164,11 @@ class ProtocolOptions:
         return None if chosen.top == spelt(chosen.name, usual).top else chosen.top
 
     def check(self, vocabulary: Vocabulary | None) -> None:
-        """Reject choices that do not suit the named or any data set, before files are read."""
+        """Reject choices that suit no data set, or not the named one, before files are read."""
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:
-            # The names of splits depend on the data set, which the files may show.
+            # The names of splits depend on the data set, which only the files may show.
             if vocabulary is not None:
                 raise
 

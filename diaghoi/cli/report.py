@@ -209,7 +209,7 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
         bar.start("diagnosing files", total=len(files))
         found = diagnose_shards(settings, files, engine, progress=bar.advance)
     diagnosis = found.diagnosis
-    # Images without predictions stand in for the predicted images.
+    # The page and figures get images without predictions instead of the predicted images.
     predictions = found.empty.with_names(diagnosis.names)
     notes = [*found.warnings, *located.notes]
     read = Inputs(annotations, predictions, [located.path], notes)

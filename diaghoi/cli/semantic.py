@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-OF_ERRORS = (".html", *outputs.FIGURES)  # show how close errors are in meaning, from scores
+OF_ERRORS = (".html", *outputs.FIGURES)  # outputs on the meaning of errors, which need scores
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
 KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the N classes that gain most from similarity"

@@ -8,8 +8,8 @@ mean of the changes with either ``n``, the Shapley value for two players. Since
     n / (n + F1) - n / (n + F2) = n (F2 - F1) / ((n + F1) (n + F2))
 
 is linear in the false positives, each kind has its own share, whatever the order. The rest is due
-to true positives, as is a level that only one detector reaches. Means over levels and classes add
-up to the difference in mAP.
+to true positives, as is the whole difference at a level that only one detector reaches. Means over
+levels and classes add up to the difference in mAP.
 """
 
 from __future__ import annotations
