@@ -271,8 +271,8 @@ def slices(
     )
     if unknown := [each for each in figures if each not in FIGURES]:
         raise InputError(
-            f"figure '{unknown[0]}': not of slices{close_matches(unknown[0], FIGURES)}; give some "
-            f"of {', '.join(FIGURES)}"
+            f"figure '{unknown[0]}': not a number of slices{close_matches(unknown[0], FIGURES)}; "
+            f"give some of {', '.join(FIGURES)}"
         )
     weights = None if resamples is None else _Weights.of(names, diagnoses[0], resamples, seed)
     sure = figures if deltas else [each for each in figures if each not in DELTAS]
@@ -341,7 +341,7 @@ def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scen
         return annotations
     given = [part[0].load() for part in diagnoses[0].scenes]
     if not given:
-        raise InputError("the diagnosis does not hold its annotations; give annotations=...")
+        raise InputError("the diagnosis has no annotations; give annotations=...")
     return given[0] if len(given) == 1 else Scenes.concatenate(given)
 
 

@@ -181,7 +181,7 @@ def read_groups(
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON ({error!s:.120})") from None
     lists, base = content if isinstance(content, dict) else {}, None
-    if not isinstance(lists.get("base"), list | None):  # a list is a group of that name
+    if not isinstance(lists.get("base"), list | None):  # a list is a group named "base"
         base = lists.pop("base")
     if not lists:
         raise InputError(f'{path}: expected {{"group": [classes], ...}}')

@@ -17,8 +17,7 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 
-# Where the rows of a class are among all rows, as a slice, and a function that reads one of
-# their columns.
+# The slice of all rows that belongs to a class, and a function that reads a column of these rows.
 OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 

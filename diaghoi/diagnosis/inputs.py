@@ -73,8 +73,8 @@ def read_inputs(
     Parameters
     ----------
     annotations, predictions : path or Scenes
-        Paths to read, or scenes; if both are scenes, they are used unchanged. If nothing else
-        shows the data set of the predictions, that of the annotations is assumed.
+        Paths to read, or scenes; if both are scenes, they are used unchanged. If nothing else shows
+        the data set of the predictions, the data set of the annotations is assumed.
     pairs : path, optional
         The pair file of the detector.
     force : bool
@@ -268,7 +268,7 @@ def refuse_result(path: str | os.PathLike[str], what: str) -> None:
     path : path
         The file.
     what : str
-        What the file should hold, such as ``the predictions``.
+        Expected content of the file, such as ``the predictions``.
 
     Raises
     ------

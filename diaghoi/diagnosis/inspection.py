@@ -200,7 +200,9 @@ def _class_warnings(scenes: Scenes) -> list[str]:
     key = scenes.triplet_pair.astype(np.int64) * len(vocabulary.verbs) + scenes.triplet_verb
     repeated = len(key) - len(np.unique(key))
     if repeated:
-        warnings.append(f"{repeated} triplets duplicate another one with the same boxes and verb")
+        warnings.append(
+            f"{repeated} triplets duplicate another triplet with the same boxes and verb"
+        )
     return warnings
 
 

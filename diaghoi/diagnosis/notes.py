@@ -137,8 +137,8 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
         notes.append(
             f"{number_of('listed triplet', answers.outside_classes)} of no HOI class "
             f"({answers.unreadable_triplets:,} unreadable, {answers.unknown_names:,} with unknown "
-            f"names, {answers.no_class:,} that no class combines): wrong in precision and F1 of "
-            "all classes, and in no ranking"
+            f"names, {answers.no_class:,} that form no class): they count as wrong in precision "
+            "and F1 of all classes, and are not ranked"
         )
     if answers.boxes_outside:
         notes.append(

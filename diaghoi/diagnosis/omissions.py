@@ -59,7 +59,7 @@ def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
     val = sum(name in v_coco_images()["val"] for name in elsewhere)
     of = [
         f"{count} in {split}"
-        for split, count in (("val", val), ("train or no split at all", len(elsewhere) - val))
+        for split, count in (("val", val), ("train or unknown", len(elsewhere) - val))
         if count
     ]
     return [

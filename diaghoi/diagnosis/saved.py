@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
     """
     content = load_content(path)
     if content.container != "npz" or KEY not in content.value:
-        raise InputError(f"{path}: is not a saved diagnosis; give a file of Diagnosis.save")
+        raise InputError(f"{path}: is not a saved diagnosis; give a file that Diagnosis.save wrote")
     found = content.value
     version = found[KEY].read()
     if version.shape != () or version.dtype.kind not in "iu" or int(version) != VERSION:

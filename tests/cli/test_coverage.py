@@ -174,7 +174,7 @@ def test_another_split_is_said_as_inspect_says_it(run, alone: Path) -> None:
     write("preds.npz", simulate.v_coco_detect(truth, rng).with_names(names))
     said = (
         "3 of 4 images are not in V-COCO's test split, on which the benchmark is evaluated: "
-        "2 in val and 1 in train or no split at all ("
+        "2 in val and 1 in train or unknown ("
     )
     assert said in run("inspect", "preds.npz", "--annotations", "gt.npz").out
     done = run("report", "preds.npz", "--annotations", "gt.npz", "--detail")

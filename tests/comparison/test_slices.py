@@ -190,7 +190,7 @@ def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_sliced(truth, pair) -> None:
     with pytest.raises(InputError, match="give at least one diagnosis"):
         slices()
-    with pytest.raises(InputError, match="does not hold its annotations"):
+    with pytest.raises(InputError, match="has no annotations"):
         slices(replace(pair[0], scenes=()))
     with pytest.raises(InputError, match="different protocols"):
         slices(pair[0], diagnose(*pair[0].scenes[0], "diag-hoi"))
@@ -198,7 +198,7 @@ def test_what_cannot_be_sliced(truth, pair) -> None:
         slices(pair[0], own={"x": {"k.jpg": "y"}})
     with pytest.raises(InputError, match="0 resamples"):
         slices(pair[0], resamples=0)
-    with pytest.raises(InputError, match=r"figure .f2.: not of slices.*pair_recall, f1"):
+    with pytest.raises(InputError, match=r"figure .f2.: not a number of slices.*pair_recall, f1"):
         slices(pair[0], figures=("f2",))
 
 

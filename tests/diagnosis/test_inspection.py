@@ -158,7 +158,7 @@ def test_subjects_that_are_no_person() -> None:
 
 def test_repeated_triplets() -> None:
     assert warned(predicted((0, 1, RIDE, 0.5, 0.5), (0, 1, RIDE, 0.4, 0.4))) == (
-        "1 triplets duplicate another one with the same boxes and verb"
+        "1 triplets duplicate another triplet with the same boxes and verb"
     )
 
 

@@ -110,7 +110,10 @@ def test_it_draws_all_figures(loaded: Diagnosis, diagnosis: Diagnosis, name: str
     ("changes", "problem"),
     [
         ({"diaghoi_diagnosis": 9}, "diaghoi_diagnosis: is '9', and this release reads 1; save"),
-        ({"diaghoi_diagnosis": None}, "is not a saved diagnosis; give a file of Diagnosis.save"),
+        (
+            {"diaghoi_diagnosis": None},
+            "is not a saved diagnosis; give a file that Diagnosis.save wrote",
+        ),
         ({"settings": None}, "settings: is missing; the file is damaged: save the diagnosis again"),
         ({"settings": "{"}, "settings: is not a JSON object"),
         ({"settings": '{"label": 3}'}, "settings.label: is 3; the file is damaged"),
