@@ -331,7 +331,7 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
 
 def _sources(results: Sequence[Result]) -> str:
     """Describe the source of each model's pairs."""
-    origins = {"pairs": "as listed by", "triplets": "those of the triplets of"}
+    origins = {"pairs": "as listed by", "triplets": "taken from the triplets of"}
 
     def origin(result: Result) -> str:
         source = str(part(result, "pairs").get("source"))

@@ -41,7 +41,7 @@ def examine(
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        Predictions on the same images (see :func:`diaghoi.data.joining.join`).
+        Annotations and predictions of the same images (see :func:`diaghoi.data.joining.join`).
     protocol : Protocol
         The evaluation protocol.
     benchmarks : sequence of Protocol

@@ -38,7 +38,7 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def without_crowds(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Sc
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
     """
     boxes = (np.diff(scenes.bounds["box"]).astype(float) for scenes in (annotations, predictions))
     small = np.prod([*boxes], axis=0) <= COMPARED

@@ -64,7 +64,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
 
     Returns
     -------

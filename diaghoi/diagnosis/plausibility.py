@@ -193,7 +193,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
 
     Returns
     -------

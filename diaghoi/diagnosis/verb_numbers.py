@@ -28,7 +28,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
 
     Returns
     -------

@@ -295,7 +295,7 @@ def _words(what: str, table: Result) -> Table:
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:
-    """List the classes whose soft AP gains most from similarity, or without scores, the first."""
+    """List the classes that gain most from similarity or, without scores, the first classes."""
     scored = [{**one, "gain": _gain(one)} for one in classes if one["soft_ap"] is not None]
     if not scored:
         rows = [

@@ -498,7 +498,7 @@ def pairs_line(result: Result) -> str:
     """Describe the numbers of predicted, negative and credited pairs, and their source."""
     pairs = result["pairs"]
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
-    source = "as listed" if pairs["source"] == "pairs" else "those of the triplets"
+    source = "as listed" if pairs["source"] == "pairs" else "taken from the triplets"
     number = number_of("predicted pair", result["counts"]["predicted_pairs"])
     negatives = result["negatives"]["negatives"]
     line = f"{number}{per_image}, {source}; {negatives:,} are negatives."

@@ -43,8 +43,8 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 class CorruptedFolder:
     """Counts of a run over a folder, and its problems.
 
-    ``pictures`` is the number of pictures in the folder; of the corrupted pictures, this run has
-    ``written`` some and ``kept`` others from an earlier run. ``damaged`` lists the problem of each
+    ``pictures`` is the number of pictures in the folder; ``written`` counts the corrupted pictures
+    of this run, and ``kept`` those of an earlier run. ``damaged`` lists the problem of each
     unreadable picture, and ``notes`` has remarks on the result.
     """
 
@@ -93,7 +93,8 @@ def corrupt_folder(
     ------
     InputError
         If the folder has no pictures, a corruption or severity is unknown, the output folder lies
-        among the pictures or has other settings, nothing can be written, or a library is missing.
+        among the pictures or was made with other settings, nothing can be written, or a library is
+        missing.
     """
     levels = sorted(set(severities))
     conditions = [(each.name, level) for each in find(corruptions) for level in levels]

@@ -114,7 +114,7 @@ def costliest_confusions(
     annotated : EvaluatedTriplets
         The annotated triplets.
     found : Scenes
-        Predictions for the same images.
+        Annotations and predictions of the same images.
 
     Returns
     -------

@@ -129,7 +129,7 @@ class SemanticEvaluation:
         return np.bincount(self._classes[1], minlength=len(self._classes[0]))
 
     def _charged(self, free: BoolArray) -> tuple[IntArray, IntArray]:
-        """Unmatched predictions that count against annotated interactions, and the latter."""
+        """Unmatched predictions that count against annotated interactions, and which they are."""
         keys, nearest = self._classes[0], self.candidates.nearest
         place = np.minimum(np.searchsorted(keys, nearest), len(keys) - 1)
         # A class of the data set without annotations has no AP that false positives could lower.
@@ -177,7 +177,7 @@ class SemanticEvaluation:
 
         A prediction with only the right verb or object still earns its share, and false positives
         count as in soft AP. The difference from soft AP is therefore due to the tables. The
-        difference between soft AP and AP is not.
+        difference between soft AP and AP has other causes, too.
         """
         if self.score is None:
             return None

@@ -180,7 +180,7 @@ def overlapping(
     Parameters
     ----------
     truth, found : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
     truth_pair, found_pair : (A,) and (T,) int array
         The pair of each triplet, a row of the pair table of its scenes.
     theta : float
@@ -251,7 +251,7 @@ def of_the_person(
     Parameters
     ----------
     truth, found : Scenes
-        Predictions on the same images.
+        Annotations and predictions of the same images.
     triplet : (E,) int array
         The predicted triplets.
     protocol : Protocol

@@ -349,7 +349,7 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
     result = json.loads(done.out)
     pairs = result["tables"]["pairs"]
     assert pairs["models"]["with"]["per_image"] != pairs["models"]["without"]["per_image"]
-    assert "as listed by with; those of the triplets of without" in pairs["caption"]
+    assert "as listed by with; taken from the triplets of without" in pairs["caption"]
 
 
 def test_the_ending_of_the_file_tells_its_format(run, put, alone: Path) -> None:

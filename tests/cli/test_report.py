@@ -142,7 +142,7 @@ def test_results_and_notes_are_kept_apart(run, data) -> None:
     assert done.code == 0
     assert "Note" not in done.out
     assert done.err == "Note: no pair file: the predicted pairs come from the triplets\n"
-    assert "those of the triplets" in done.out
+    assert "taken from the triplets" in done.out
 
 
 def test_hopeless_predictions_are_said_to_be_so(refuse, run, data, alone: Path) -> None:

@@ -407,7 +407,7 @@ def test_where_pairs_come_from_is_told() -> None:
         in table(compare(*results[:1], models=models[:1]), "pairs").caption
     )
     caption = table(compare(*results, models=models), "pairs").caption
-    assert "Pairs: as listed by a, c; those of the triplets of b." in caption
+    assert "Pairs: as listed by a, c; taken from the triplets of b." in caption
 
 
 def test_labels_are_those_of_the_models() -> None:

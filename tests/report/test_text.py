@@ -242,7 +242,7 @@ def test_no_label_no_pairs(result) -> None:
     result["pairs"] |= {"source": "triplets", "per_image": None}
     text = shown(result)
     assert text.startswith("Predictions on HICO-DET (hico-det-520)\n")
-    assert "98,765 predicted pairs, those of the triplets; 96,000 are negatives" in text
+    assert "98,765 predicted pairs, taken from the triplets; 96,000 are negatives" in text
 
 
 def test_names_are_no_markup(result) -> None:
