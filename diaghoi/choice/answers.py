@@ -258,7 +258,7 @@ def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str
         )
     if len(options) > MOST_OPTIONS or not set(question.options).issubset(options):
         raise InputError(
-            f"{where}: options: has {len(options)} options; give all that the model saw, at most "
+            f"{where}: options: a list of {len(options)}; give all that the model saw, at most "
             f"{MOST_OPTIONS}; {question.where} has the options {some_of(question.options)}"
         )
     return tuple(option or "" for option in options)

@@ -311,7 +311,7 @@ class DetectorOptions:
         files, force = [predictions], self.reading.force
 
         def find(vocabulary: Vocabulary, held: bool) -> LocatedFile:
-            own = LocatedFile(predictions, [f"annotations: from {predictions}"])
+            own = LocatedFile(predictions, [f"annotations: read from {predictions}"])
             mine = held and self.annotations is None
             located = own if mine else find_annotations(vocabulary, self.annotations)
             check([predictions, *self.files, located.path])

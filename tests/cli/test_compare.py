@@ -285,7 +285,7 @@ def test_studies_on_several_data_sets_are_compared_together(refuse, run, put, al
     assert "--protocol: both.toml lists studies on several data sets; set this in" in refuse(
         "compare", "both.toml", "--protocol", "diag-hoi"
     )
-    assert "both.toml: studies: lists other studies, where a study with" in refuse(
+    assert "both.toml: studies: lists other studies, but a study with" in refuse(
         "robustness", "both.toml"
     )
 

@@ -60,7 +60,7 @@ def test_they_are_used_and_said_to_be_used(run, results: Path) -> None:
     assert done.code == 0, done.err
     result = json.loads(done.out)
     assert result["map"]["full"] == 1
-    assert f"annotations: those in {results}" in result["notes"]
+    assert f"annotations: read from {results}" in result["notes"]
 
 
 def test_those_given_count_and_differences_are_told(run, results: Path, alone: Path) -> None:
@@ -75,6 +75,9 @@ def test_those_given_count_and_differences_are_told(run, results: Path, alone: P
     assert other["map"]["full"] == 0
     (note,) = [note for note in other["notes"] if note.startswith("annotations: ")]
     assert note == (
-        f"annotations: those given are used, not those in {results}, which differ: only given are "
-        "2 triplets and 1 image, only in the file 1 triplet and 0 images"
+        f"annotations: the given file is used, not the annotations in {results}, which differ: "
+        "2 triplets and 1 image are only in the given file, "
+        "1 triplet and 0 images only in the other"
     )
+    screen = " ".join(run("report", results, "--annotations", given).out.split())
+    assert "! annotations: the given file is used" in screen

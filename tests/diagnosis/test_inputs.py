@@ -89,7 +89,7 @@ def test_a_description_makes_own_data_known(found: str) -> None:
     assert expected["dataset"] == "kitchen"
     for own in ("own.toml", Path("own.toml"), vocabulary("own.toml")):
         assert in_python("office.json", found, dataset=own) == expected
-    differ = "those given are used, not those in both.pkl"
+    differ = "the given file is used, not the annotations in both.pkl"
     assert any(differ in note for note in expected["notes"]) == (found == "both.pkl")
 
 

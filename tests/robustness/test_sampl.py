@@ -106,7 +106,7 @@ class TestRefuses:
     @pytest.mark.parametrize(
         ("scores", "words"),
         [
-            ({1: 0.5}, r"no score of level 2 \(low\); give those of 1 and 2"),
+            ({1: 0.5}, r"no score of level 2 \(low\); give the scores of 1 and 2"),
             ({2: 0.5}, r"no score of level 1 \(clean\)"),
             ({1: 0.5, 2: -0.1}, "the score of level 2 is -0.1; give a number that is 0 or more"),
             ({1: math.nan, 2: 0.1}, "the score of level 1 is nan"),

@@ -210,6 +210,6 @@ def test_all_images_have_the_figures_of_the_diagnosis(problem: tuple[Scenes, Sce
 def test_other_annotations_are_refused() -> None:
     annotations, diagnosis = case((0, 2, RIDE, 0.9))
     other = scenes([image("a.jpg", ANNOTATED, [(0, 2, HOLD)])], scored=False)
-    with pytest.raises(InputError, match="was diagnosed with annotations other"):
+    with pytest.raises(InputError, match="was diagnosed with other annotations"):
         Sliced(diagnosis, other, image_names(other, [diagnosis]))
     assert annotations.names.tolist() == diagnosis.names.tolist()
