@@ -1,8 +1,8 @@
 """One drawn picture for each error, made by the package itself.
 
-One image holds two annotated triplets: a person who rides a bicycle, and one who holds another.
-For each error there is a prediction that makes it. The diagnosis has to give it exactly that label,
-or nothing is drawn; so the pages of errors cannot say anything else than the code does.
+One image holds two annotated triplets: a person who rides a bicycle, and one who holds another. For
+each error there is a prediction that makes it. The diagnosis has to give it exactly that label, or
+nothing is drawn; so the page on errors cannot disagree with the code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RIDDEN: Box = (40, 180, 300, 370)
 WALKER: Box = (370, 70, 450, 370)
 HELD: Box = (410, 200, 610, 370)
 WIDTH = 4.2  # inches
-INK = "0.62"  # of what is seen in the picture, behind the boxes
+INK = "0.62"  # colours of the scene behind the boxes
 
 
 class Prediction(NamedTuple):
@@ -84,7 +84,7 @@ def case_of(error: str) -> Case:
     Raises
     ------
     RuntimeError
-        Where the diagnosis labels the predictions otherwise.
+        If the diagnosis labels the predictions otherwise.
     """
     annotated = [(RIDER, RIDDEN), (WALKER, HELD)]
     truth = {

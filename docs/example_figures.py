@@ -40,7 +40,7 @@ NARROW = (
     "slices",
 )
 SINGLE = ("error_profile_verb", "error_profile_object")
-"""Shown of one model, or the pictures would be large."""
+"""Figures shown for one model only, to keep the pictures small."""
 HOI = "ride bicycle"
 CHOICE = ("choice_scores.svg", "choice_positions.svg", "agreement.png")
 ROBUSTNESS = """\

@@ -8,7 +8,7 @@ for one detector within their classes, since classes differ in difficulty; for t
 difference between the detectors.
 
 The statistic of a slice is the difference between inside and outside, divided by its standard
-error. Images are the independent units. The influence of an image is that of its annotated
+error. Images are the independent units. The influence of an image is the influence of its annotated
 triplets, plus the effect of its true and false positives on the precision at which other triplets
 are found. Without a real difference, the influence of each image could equally have the opposite
 sign. Random signs are therefore drawn, one per image and shared by all slices, and the largest
