@@ -257,8 +257,8 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
     """
     scores = diagnosis.negatives
     if scores["ap"] is None:
-        missing = "pair is negative" if not scores["negatives"] else "score of pairs is there"
-        raise NotApplicable(f"no {missing}, so that none can be rejected")
+        missing = "pair is negative" if not scores["negatives"] else "pair has a score"
+        raise NotApplicable(f"no {missing}, so no pair can be rejected")
     return NegativesCurve(
         curve=curve_of(diagnosis.negative_pairs).thinned(),
         ap=scores["ap"],

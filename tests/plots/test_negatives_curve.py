@@ -41,9 +41,9 @@ def test_many_pairs_make_a_line_of_few_points(sources: list[plots.Source]) -> No
 @pytest.mark.parametrize(
     ("pairs", "reason"),
     [
-        ([(0, 1, 0.9)], "no pair is negative, so that none can be rejected"),
-        ([], "no pair is negative, so that none can be rejected"),
-        (None, "no score of pairs is there, so that none can be rejected"),
+        ([(0, 1, 0.9)], "no pair is negative, so no pair can be rejected"),
+        ([], "no pair is negative, so no pair can be rejected"),
+        (None, "no pair has a score, so no pair can be rejected"),
     ],
 )
 def test_no_table_where_the_ap_is_undefined(
