@@ -17,8 +17,8 @@ for a class with a single image none at all. The jackknife, which leaves out ima
 variance (it is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
 intervals are therefore stretched to the geometric mean of the two standard deviations if the
 jackknife's is larger. docs/certainty.md reports how often these intervals contained the expected
-number in simulations (tests/benchmarks/interval_coverage.py). On sets of 300 images, intervals of mAP
-contained it without the stretch in 88 % of the cases, and plain quantiles in 55 %.
+number in simulations (tests/benchmarks/interval_coverage.py). On sets of 300 images, intervals of
+mAP contained it without the stretch in 88 % of the cases, and plain quantiles in 55 %.
 
 A cost that few predictions or triplets carry is zero in one test set and large in another, which
 resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.
