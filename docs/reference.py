@@ -111,7 +111,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "figures": figure_page,
     "corruptions": corruption_page,
 }
-"""The pages by the name of their file."""
+"""Functions that write the pages, by file name."""
 
 
 def write_pages(folder: Path) -> None:

@@ -238,7 +238,7 @@ class BoxTags:
         ground, casing : tuple of three floats
             Colour of the tag and of its rim.
         below : bool
-            Whether to prefer the space below the box to that above it.
+            Whether to prefer the space below the box to the space above it.
         around : sequence of boxes
             Areas that the tag must not hide.
         spare : sequence of boxes

@@ -32,7 +32,7 @@ ERRORS = (*LABELS[1:], MISSED)
 """The errors that have cases, in report order."""
 PER_IMAGE = 2
 """Maximum number of cases per image: more would show the same people again."""
-# Labels whose oracles turn assigned predictions into true positives and remove the others.
+# Labels whose oracles turn assigned predictions into true positives and remove all others.
 CONVERTED = ("human_box", "object_box", "association", "action")
 
 

@@ -242,7 +242,7 @@ def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
 
 
 def delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
-    """Return the change in mAP, by split, if another ledger replaces that of a diagnosis."""
+    """Return the change in mAP, by split, if another ledger replaces the diagnosis's ledger."""
     scores = ledger.scores(diagnosis.protocol)
     after, _ = split_means(scores, diagnosis.protocol, diagnosis.splits)
     delta: Split = {}

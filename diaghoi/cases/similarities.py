@@ -66,7 +66,7 @@ class Similarities:
         Formula for sigma, given the similarities of verbs and objects.
     tables : mapping
         ``name`` and ``source`` of the similarity table of ``verbs`` and, if objects are compared,
-        that of ``objects``.
+        of ``objects``.
     """
 
     value: FloatArray

@@ -1,12 +1,12 @@
 """Analyse how the number, the content and the order of the options influence answers.
 
 Position bias: if the order had no influence, the right options of a question would be exchangeable,
-as would the wrong ones, and each position among them would be picked equally often. Each question
-gives two strata, its right and its wrong options: if m of the s options of a stratum are picked,
-each of their positions is picked with probability m / s. Over all strata the difference between
-picks and their expectation has a known covariance, and the statistic is that of Cochran, Mantel and
-Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square
-distributed. The test remains valid if right options are more frequent at some positions.
+as would the wrong options, and each position among them would be picked equally often. Each
+question gives two strata, its right and its wrong options: if m of the s options of a stratum are
+picked, each of their positions is picked with probability m / s. Over all strata the difference
+between picks and their expectation has a known covariance, and the statistic is that of Cochran,
+Mantel and Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately
+chi-square distributed. The test remains valid if right options are more frequent at some positions.
 """
 
 from __future__ import annotations
@@ -91,13 +91,12 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
     Returns
     -------
     dict of list
-        By ``classes``, ``verbs`` and ``objects`` of the wrong option; and the confusions: a wrong
-        option next to a right one with the same object counts in ``confused_verbs``, one with an
-        object that no right option has in ``confused_objects``, once for each right verb or object
-        of the question. Each row has its names, ``shown`` (number of chances to mislead a model),
-        ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions, ``instead``
-        (number of cases without any right option of that verb or object). Rows are ordered by
-        ``picked``, then by rate.
+        By ``classes``, ``verbs`` and ``objects`` of the wrong option, and by confusion. If a right
+        option has the same object, the wrong option counts in ``confused_verbs``, otherwise in
+        ``confused_objects``: once for each right verb or object of the question. Each row has its
+        names, ``shown`` (number of chances to mislead a model), ``picked`` (number of successes),
+        ``rate`` (their ratio) and, for confusions, ``instead`` (number of cases without any right
+        option of that verb or object). Rows are ordered by ``picked``, then by rate.
     """
     counts: dict[str, dict[tuple[str, ...], list[int]]] = {
         name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS

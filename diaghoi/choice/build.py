@@ -233,7 +233,7 @@ def screen(
 ) -> tuple[list[Candidates], list[JudgeRecord]]:
     """Let judges decide which candidates are negatives.
 
-    The first judge that sees pictures groups the candidates, and keeps the ones that it calls
+    The first judge that sees pictures groups the candidates, and keeps the candidates that it calls
     inconsistent with the picture. The second judge confirms them: candidates that it calls negative
     are accepted. Candidates that it calls positive may merely be hard for it. Dropping them would
     make the benchmark easy for this model, so a third judge decides on them. First, judges that see

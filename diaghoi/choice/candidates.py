@@ -1,13 +1,13 @@
 """The subjects of questions, images or people, with their annotations and candidates.
 
 Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question consists of
-all actions of the objects that the person interacts with, except the annotated ones. Interactions
-that a still picture cannot distinguish from annotated ones (appendix A) are removed, too, whatever
-judges say later.
+all actions of the objects that the person interacts with, except the annotated actions.
+Interactions that a still picture cannot distinguish from annotated interactions (appendix A) are
+removed, too, whatever judges say later.
 
 Annotators redraw the person for each interaction, so boxes that reach IoU 0.5 are one person, as in
-:mod:`diaghoi.choice.people`. Of the thresholds from 0.3 to 1, 0.5 is the one at which a person's
-annotations agree best with the published questions.
+:mod:`diaghoi.choice.people`. Of the thresholds from 0.3 to 1, 0.5 makes a person's annotations
+agree best with the published questions.
 """
 
 from __future__ import annotations

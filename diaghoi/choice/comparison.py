@@ -79,8 +79,8 @@ def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
     for each in evaluations:
         if each.answers.questions.questions != questions.questions:
             raise InputError(
-                f"'{each.answers.label}' answers {each.answers.questions.file}, others "
-                f"{questions.file}; compare answers to the same questions"
+                f"'{each.answers.label}' answers {each.answers.questions.file}, but other models "
+                f"answer {questions.file}; compare answers to the same questions"
             )
 
 

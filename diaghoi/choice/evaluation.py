@@ -73,7 +73,7 @@ class Tally:
 
     @cached_property
     def exact(self) -> BoolArray:
-        """(Q,) mask of the exact matches: at least one option, and exactly the right ones."""
+        """(Q,) mask of the exact matches: at least one option, and exactly the right options."""
         right, picked, hit = self.options
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 

@@ -186,9 +186,9 @@ def file_judge(
                 )
     if not verdicts:
         raise InputError(
-            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
-            f"the first is {some_of(list(targets), 1)} there and "
-            f"{some_of(list(others), 1) or 'none'} here"
+            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; the "
+            f"first of those is {some_of(list(targets), 1)}, and the first here is "
+            f"{some_of(list(others), 1) or 'none'}"
         )
     note = f"{path}: {len(others)} of its images are not asked about: {some_of(list(others))}"
 

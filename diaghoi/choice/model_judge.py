@@ -190,11 +190,11 @@ class PeopleCounter(pictures.PictureAsker):
         several = {name for name in asked if known.get(_counted(name))}
         notes = [
             f"{self.model}: {len(several):,} of {len(asked):,} images with one annotated person "
-            "show more"
+            "show more people"
         ]
         if unknown := [name for name in asked if known.get(_counted(name)) is None]:
             notes.append(
-                f"{self.model}: says nothing valid about the people in {len(unknown):,} images, "
+                f"{self.model}: gives no valid answer about the people in {len(unknown):,} images, "
                 f"which count as annotated: {some_of(unknown)}"
             )
         return replace(

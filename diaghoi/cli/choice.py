@@ -81,7 +81,7 @@ class AskedOptions:
     def read(
         self, dataset: str | None, bar: Progress
     ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
-        """Read the questions, and which images show several people, with notes on the latter."""
+        """Read the questions, which images show several people, and notes on these images."""
         bar.start("reading questions")
         asked = read_questions(self.questions, dataset=dataset)
         if self.people is None:

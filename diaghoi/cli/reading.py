@@ -346,7 +346,7 @@ def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary 
     Raises
     ------
     InputError
-        If the choice suits no data set; the error is that of the first one.
+        If the choice suits no data set; the error is for the first data set.
     """
     errors = []
     for each in map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]:

@@ -67,7 +67,7 @@ class ReportOptions(outputs.ScreenOptions):
 
     @property
     def stem(self) -> str:
-        """Name of the detector, and of its files in a folder: by default that of the input."""
+        """Name of the detector, and of its files in a folder; by default the input's name."""
         path = Path(self.predictions)
         return self.label or (path.parent.name if self.is_pattern else path.stem)
 

@@ -363,7 +363,10 @@ class BuildOptions:
     asking: AskingOptions = without(AskingOptions, "temperature")
     batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
     check_zeros: int = option(
-        0, min=0, max=1_000_000, help="Ask others about N pairs that the first rater rated 0."
+        0,
+        min=0,
+        max=1_000_000,
+        help="Ask the further raters about N pairs that the first rater rated 0.",
     )
     seed: options.Seed = 0
     output: outputs.OutputOptions = without(outputs.OutputOptions, "out")

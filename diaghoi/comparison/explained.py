@@ -63,7 +63,7 @@ class ExplainedDifference:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """Names of the first model and of this one."""
+        """Names of the first model and of this model."""
         return self.ap.labels
 
     @property
@@ -214,7 +214,7 @@ def explained_tables(
     counts = [Column(key=key, title=title, unit="count") for key, title in FOUND.items()]
 
     def cells(of: Sequence[Column], values: Sequence[Mapping[str, float]]) -> list[list[Cell]]:
-        # The first model has no cells, because it is the one that the others are compared with.
+        # The first model has no cells, because all other models are compared with it.
         return [[Cell(value=row.get(column.key)) for column in of] for row in ({}, *values)]
 
     return (

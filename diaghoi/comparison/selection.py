@@ -54,7 +54,7 @@ PAPER = {
 }
 """Column titles in tables 2 and 3 of the paper, by title in the source tables."""
 VIEWS = ("overview", "compact")
-"""Tables with one row per model that combine columns of several others."""
+"""Tables with one row per model that combine columns of several other tables."""
 TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
 """Prefix of the title of a table that can be requested, by prefix of its key."""
 BESIDE = "-by-data-set"

@@ -100,7 +100,8 @@ def _caption(results: Sequence[Result]) -> str:
     first = next(filter(_scored, results), results[0])
     number = shown(figure(first, "class_set", "number"), "count")
     sentences = [
-        f"Classes: {text(first, 'class_set', 'name')} ({number}); means over the annotated ones.",
+        f"Classes: {text(first, 'class_set', 'name')} ({number}); means over the annotated "
+        "classes.",
         *measured_by(first),
         *_unlike(first),
         "Miss rate: annotated triplets (GT), and predictions of mF1, without a match.",

@@ -197,7 +197,7 @@ def _search_table(found: Found) -> Table:
         )
         for each in found["search"]["findings"]
     ]
-    less = "" if alone else f", minus that of {labels[0]}"
+    less = "" if alone else f", minus the same for {labels[0]}"
     caption = (
         f"{found['search']['tried']:,} slices of one or two attributes were tried; p and interval "
         f"are corrected for all of them. Here{'' if alone else ', elsewhere'}: the mean precision "

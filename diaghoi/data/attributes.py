@@ -122,7 +122,7 @@ def _attribute(
 
 
 def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
-    """Name ranges by their bounds: counts as ``3 to 5``, others as ``0.1 to 0.2``."""
+    """Name ranges by their bounds: ``3 to 5`` for counts, ``0.1 to 0.2`` for other values."""
     last = f"{starts[-1]:g}{unit} or more"
     if unit or not all(float(start).is_integer() for start in starts):
         names = [f"{start:g} to {stop:g}{unit}" for start, stop in pairwise(starts)]

@@ -149,7 +149,7 @@ def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
 
 
 def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Create two groups: the unseen classes and all others."""
+    """Create two groups: the unseen classes and all other classes."""
     seen = tuple(hoi for hoi in range(len(vocabulary)) if hoi not in set(unseen))
     return (Group("unseen", tuple(unseen)), Group("seen", seen))
 
@@ -207,7 +207,7 @@ def read_groups(
 def _base_of(
     file: str, lists: Mapping[str, list[Any]], vocabulary: Vocabulary
 ) -> tuple[int, list[str]]:
-    """Determine whether the numbers of groups count from 0 or 1, and the evidence for 0."""
+    """Determine whether class numbers in groups start at 0 or 1, with the evidence for 0."""
     numbers = {name: {hoi for hoi in of if type(hoi) is int} for name, of in lists.items()}
     every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:

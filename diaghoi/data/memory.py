@@ -272,7 +272,7 @@ class Scratch:
             if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
                 raise OSError("the disk is full")
         except OSError:
-            # Arrays on disk stay there; this array and all later ones stay in memory.
+            # Arrays on disk stay there; this array and all later arrays stay in memory.
             self._on_disk = False
             return StoredArray.in_memory(values)
         # The file stays open until :meth:`close`; reading does not close it.

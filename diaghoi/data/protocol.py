@@ -115,7 +115,7 @@ class Protocol:
         QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
     claim : {"best", "first left", "all left"}
         With pairing by triplet, the annotation that a prediction claims among those that both boxes
-        reach: the one with the largest overlap, even if another prediction has found it (the
+        reach: the annotation with the largest overlap, even if another prediction has found it (the
         official evaluator), the first annotation that no better prediction has claimed (QAHOI,
         GGNet), or all annotations that no better prediction has claimed, as one true positive
         (PPDM's evaluator of HOI-A).
@@ -147,8 +147,8 @@ class Protocol:
         the published Diag-HOI code with a stable sort: repaired triplets come first, starting with
         the last annotated triplet, and the rest follows in reverse input order.
     action_ties : {"input", "triplet score"}
-        Order of equal action scores in an image: input order, or that of the triplet scores as in
-        the published Diag-HOI code with a stable sort.
+        Order of equal action scores in an image: input order, or the order of the triplet scores,
+        as in the published Diag-HOI code with a stable sort.
     images_without_predictions : {"counted", "passed over"}
         "passed over" is the rule of the published Diag-HOI code: annotated triplets of images
         without any predicted triplet stay among the positives under every oracle and are not
@@ -574,7 +574,7 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
         listed = _LISTED.search(text)
         if listed and listed[1] != replace(name, groups=groups).choices.get(GROUPS):
             raise InputError(
-                f"--protocol {text}: has the groups {listed[1]}; give the same ones with "
+                f"--protocol {text}: has the groups {listed[1]}; give the same groups with "
                 "--zero-shot or --groups"
             )
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})

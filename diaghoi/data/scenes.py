@@ -203,7 +203,7 @@ class Scenes(SceneSource):
     def bounds(self) -> dict[str, IntArray]:
         """First row of each image in the tables of boxes, pairs and triplets; (N + 1,) each."""
         images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
-        # The rows of all tables follow the order of the images, not that of the rows to which they
+        # The rows of all tables follow the order of the images, not of the rows to which they
         # refer.
         of_pair = self.box_image[self.pair_human]
         of = {"box": self.box_image, "pair": of_pair, "triplet": of_pair[self.triplet_pair]}

@@ -218,7 +218,7 @@ class Line:
     values : sequence of (float, str or None)
         One cell per column: a number, a dash for None, or a text that is shown unchanged.
     unit : str or None
-        Unit of the numbers; by default that of each column.
+        Unit of the numbers; by default the unit of each column.
     key, indented
         As of :class:`Row`.
     """
@@ -271,7 +271,7 @@ class TextTable:
 def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     """Format a number, which is a fraction for percent and points; None becomes a dash.
 
-    Two decimals for percent, indices and points; none for counts; one for others. Points and
+    Two decimals for percent, indices and points; none for counts; one for other units. Points and
     changes always have a sign; other units have one if they are ``signed`` differences.
     """
     if value is None:

@@ -69,10 +69,10 @@ def official_figures(
     Returns
     -------
     dict
-        HICO-DET: ``default`` and ``known_object``, each with ``full``, ``rare``, ``non_rare``, the
-        latter also with its ``source``. SWIG-HOI: only ``default``, also with ``zero_shot``. Empty
-        for data sets without a benchmark of their own. V-COCO: ``agent``, ``scenario_1`` and
-        ``scenario_2``, each with ``ap`` and ``classes``, the scenarios also with
+        HICO-DET: ``default`` and ``known_object``, each with ``full``, ``rare``, ``non_rare``;
+        ``known_object`` also has its ``source``. SWIG-HOI: only ``default``, also with
+        ``zero_shot``. Empty for data sets without a benchmark of their own. V-COCO: ``agent``,
+        ``scenario_1`` and ``scenario_2``, each with ``ap`` and ``classes``, the scenarios also with
         ``ap_without_point``.
     """
     figures: dict[str, Any] = {}

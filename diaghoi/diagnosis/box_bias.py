@@ -63,8 +63,8 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
             made = "their width and height are computed" if sized else "they are scaled"
             where = "" if sized else " to the original image"
             sentences.append(
-                f"{name} boxes are {' and '.join(said)} compared with the annotated ones (medians "
-                f"of {int(members.sum())}): check how {made}{where}"
+                f"{name} boxes are {' and '.join(said)} compared with annotated boxes (medians of "
+                f"{int(members.sum())}): check how {made}{where}"
             )
     return sentences
 
@@ -97,7 +97,7 @@ def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
         mean, sure = pixels * shift.mean(), ERRORS * np.sqrt((error**2).sum()) / 4
         if near.all() and abs(mean - 1) < PIXEL and mean > sure:
             return [
-                f"boxes that overlap annotated ones well are shifted by {shift.round(2).tolist()} "
+                f"boxes that overlap annotated boxes well are shifted by {shift.round(2).tolist()} "
                 f"pixels (weighted mean): read them with --read {reading}"
             ]
     return []

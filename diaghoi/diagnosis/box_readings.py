@@ -32,7 +32,7 @@ COMPARED = 50_000
 
 
 class BoxReading(NamedTuple):
-    """Another way to read boxes, under which they would match the annotated ones.
+    """Another way to read boxes, under which they would match the annotated boxes.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ def diagnose(
         raise InputError(f"the annotations are of {dataset}, the predictions of {other}")
     if annotations.vocabulary.fingerprint != predictions.vocabulary.fingerprint:
         raise InputError(
-            f"annotations and predictions were read with two descriptions of {dataset}; read "
-            "both with the same one"
+            f"annotations and predictions were read with two descriptions of {dataset}; read both "
+            "with the same description"
         )
     if protocol is None:
         protocol = protocol_named(annotations.vocabulary.protocol)

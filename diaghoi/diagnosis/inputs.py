@@ -126,7 +126,7 @@ def read_inputs(
 
 
 def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
-    """Open annotations of the chosen data set, or of the one that the predictions indicate."""
+    """Open annotations of the chosen data set, or of the data set that predictions indicate."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
     with _refusing_results(path, "the annotations"):
         truth = open_annotations(path, **beside | {"dataset": words})
@@ -138,7 +138,7 @@ def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) ->
 def _predictions(
     annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions of the chosen data set, or of the one that the files indicate."""
+    """Open predictions of the chosen data set, or of the data set that the files indicate."""
     given = reading.get("dataset")
     words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):

@@ -26,8 +26,8 @@ from diaghoi.exceptions import InputError, number_of, some_of
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
 # Names of the counts in diaghoi.data.scenes.UNREAD, for answers without scores.
 _UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown names")
-# Number of images whose boxes are compared with annotated ones; more would cost memory without
-# adding information.
+# Number of images whose boxes are compared with annotated boxes; more images would cost memory
+# without adding information.
 IMAGES = 2000
 # Files read on demand that have more rows than this are sampled, in runs of consecutive images.
 ROWS, RUN = 2_000_000, 100

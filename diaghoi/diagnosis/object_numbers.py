@@ -10,7 +10,7 @@ from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.numbering import numberings
 
-# Minimum number of boxes close to annotated ones that a statement requires.
+# Minimum number of boxes close to annotated boxes that a statement requires.
 ENOUGH = 20
 # Categories count as numbered differently if less than the first share of the close boxes agrees.
 # Another numbering is suggested if, of the boxes that it changes, at least the second share would
@@ -19,7 +19,7 @@ AGREEING, EXPLAINED = 0.2, 0.5
 
 
 def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
-    """Find predicted boxes whose category differs from that of the annotated box close to them.
+    """Find predicted boxes whose category differs from a close annotated box.
 
     Parameters
     ----------

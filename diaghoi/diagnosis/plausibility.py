@@ -23,7 +23,7 @@ from diaghoi.exceptions import InputError
 LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
 # Boxes are far off if less than this share of the annotated boxes is close to a predicted box, and
-# less than this share of the predicted boxes to an annotated one. Even a weak detector reaches
+# less than this share of the predicted boxes to an annotated box. Even a weak detector reaches
 # half; swapped coordinates or images reach at most a tenth.
 LEAST_CLOSE = 0.15
 # Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
@@ -245,7 +245,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
 
 
 def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
-    """Check whether most predicted subjects are not people, although most annotated ones are."""
+    """Check whether most predicted subjects are not people, although annotated subjects are."""
     person = annotations.vocabulary.person
     mine, theirs = (
         scenes.box_label[scenes.pair_human] != person for scenes in (annotations, predictions)

@@ -3,8 +3,8 @@
 The detector keeps its pairs: its boxes, their categories and its confidence in them. On each pair,
 whatever the picture shows, the prior predicts every verb that the category allows, scored by its
 frequency with that category, P(verb | object), or by its overall frequency, P(verb). Each image
-keeps as many triplets as the detector lists. The *lift* is the mAP of the detector minus that of
-the prior: what the detector gains from the picture beyond the object.
+keeps as many triplets as the detector lists. The *lift*, the mAP of the detector minus the mAP of
+the prior, is what the detector gains from the picture beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
 Otherwise it is counted from the test set without the image itself. Such a prior underestimates a
@@ -22,7 +22,7 @@ in both files are also omitted from their own prior.
 - ``"detection scores"``: the product of the human and object scores, if the file has them;
 - ``"highest triplet score"`` of the pair: all that remains if a file has only triplet scores. The
   first verb of the prior gets this confidence, and the other verbs get less in proportion to their
-  frequency. Unlike the other two scores, this one also contains the detector's certainty that
+  frequency. Unlike the other two scores, this score also contains the detector's certainty that
   something happens, so the lift is lower.
 
 A detector that equals the prior has lift 0 under each of the three definitions.

@@ -1,6 +1,6 @@
 """Assign to each predicted triplet one label and the annotation that it should have found.
 
-The definition is that of the Diag-HOI paper, section 3.1; the published code settles the details.
+The definition comes from the Diag-HOI paper, section 3.1; the published code settles the details.
 Two rules decide which annotated triplet a wrong prediction should have found. By the published
 rule, a prediction is *assigned* to a triplet if its human box, or else its object box, is right,
 whatever its object and verb. By the rule for found pairs, a prediction *attempts* only triplets
@@ -257,7 +257,7 @@ def explain(
     predicted: BoolArray,
     protocol: Protocol,
 ) -> Errors:
-    """Label every prediction and assign wrong ones to annotations.
+    """Label every prediction, and assign wrong predictions to annotations.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def _attempts(
 ) -> tuple[IntArray, IntArray]:
     """Find the wrong predictions that attempt annotated triplets, and return both.
 
-    The definition is that of :mod:`diaghoi.oracles.localised`.
+    :mod:`diaghoi.oracles.localised` has the definition.
     """
     row, triplet = fits.wrong[fits.position], fits.proposers[fits.proposer]
     mine, theirs = predictions.triplet_pair[row], annotations.triplet_pair[triplet]

@@ -170,7 +170,7 @@ class Benchmark(Ranked):
     Parameters
     ----------
     protocols : tuple of Protocol
-        The protocols of the benchmark, followed by others whose mAP is requested.
+        The protocols of the benchmark, followed by other protocols whose mAP is requested.
     row_verdict : (R, protocols) int8 array
         1 for a true positive, 0 for a false positive, -1 if the protocol does not rank the row.
     annotation_claims : (A, protocols) int array
@@ -368,7 +368,7 @@ class Ledger(Ranked):
         return places
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
-        """Remove rows, and change and re-rank others.
+        """Remove some rows, and change and re-rank others.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ class Candidates:
         an annotated person and an object of that person; otherwise the same as ``joined``.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
-        action with this object instead of this one; otherwise the same as `of_pair`.
+        action with this object; otherwise the same as `of_pair`.
     ignored : (T,) bool array
         Whether the prediction counts as neither right nor wrong.
     attempts_by_human, attempts_by_object : (T,) bool array

@@ -85,7 +85,7 @@ class Overlap:
         return marked(self.reaching[0], len(self.cell_of_predicted))
 
     def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
-        """Check, pair by pair, whether predicted boxes reach annotated ones.
+        """Check, pair by pair, whether predicted boxes reach annotated boxes.
 
         Parameters
         ----------

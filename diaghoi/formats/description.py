@@ -236,7 +236,7 @@ class _Description:
             numbers = list(range(first, first + count)) if type(first) is int else first
             whole = isinstance(numbers, list) and all(map(_is_count, numbers))
             fits = whole and len(numbers) == count == len(set(numbers))
-            wanted = f"the number of the first one, or a list of {count} different whole numbers"
+            wanted = f"the number of the first, or a list of {count} different whole numbers"
             self.check(f"{where}.{key}", first, fits, wanted)
             listed.append(tuple(numbers))
         return Numbers(*listed)

@@ -247,7 +247,7 @@ def _classes(
 
 
 def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
-    """Return how far predicted verb numbers are shifted from the annotated ones.
+    """Return how far predicted verb numbers are shifted from annotated verb numbers.
 
     Dense score columns are numbered from 0.
     """

@@ -115,7 +115,7 @@ def _name(image: dict[str, Any]) -> Any:
 class HicoDetections(Format):
     """Read detections for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-    The number in the file name is that of the object, counted from one: in COCO order (01 person,
+    The number in the file name is the object's number, counted from one: in COCO order (01 person,
     02 bicycle), which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT
     and PViC write. The number of HOI classes in each file shows which order was used.
 

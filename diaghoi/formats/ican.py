@@ -1,10 +1,11 @@
 """Read the results of iCAN, TIN, DRG and VCL on HICO-DET: pairs with scores for all classes.
 
 The file is a pickle (or JSON) of ``{image number: [[human box, object box, object class, scores,
-human score, object score, ...], ...]}``. The image number is the one at the end of the file name.
-Boxes are zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2 bicycle),
-as all four code bases write them, or in HICO's alphabetical order. Each pair has scores for the 600
-HOI classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs (DRG).
+human score, object score, ...], ...]}``. The image number is the number at the end of the file
+name. Boxes are zero-based xyxy. Object classes are numbered from one in COCO order (1 person, 2
+bicycle), as all four code bases write them, or in HICO's alphabetical order. Each pair has scores
+for the 600 HOI classes (iCAN, TIN), of which only the object's classes count, or for the 117 verbs
+(DRG).
 
 VCL writes 0 instead of the scores. The six values of a pair are followed by the 600 scores of each
 branch: human, object, spatial, and human and object combined. VCL's scripts fuse the branches

@@ -170,7 +170,7 @@ class Ppdm(_CocoLists):
 
 
 class CdnJson(_CocoLists):
-    """Read the annotations of CDN, QPIC and others: ``test_hico.json``.
+    """Read the annotations of CDN, QPIC and other code bases: ``test_hico.json``.
 
     The keys are ``file_name``, ``annotations`` (``{bbox, category_id}``) and ``hoi_annotation``
     (``{subject_id, object_id, category_id, hoi_category_id}``). Objects have COCO's own ids (1-90

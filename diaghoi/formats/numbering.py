@@ -5,10 +5,10 @@ Box labels are evidence of the object numbering: a person is 0 in COCO-80, 1 in 
 with the same number for a person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have
 their own numbering, which some code bases shift to another first number.
 
-A triplet's number is that of a verb or an HOI class, counted from zero or one: code bases write any
-of these under the same key. Under the right reading, nearly all confident triplets are HOI classes
-of the data set; under a wrong reading, few are, because only 600 of the 9,360 combinations of
-object and verb are HICO-DET classes.
+A triplet's number is the number of a verb or an HOI class, counted from zero or one: code bases
+write any of these under the same key. Under the right reading, nearly all confident triplets are
+HOI classes of the data set; under a wrong reading, few are, because only 600 of the 9,360
+combinations of object and verb are HICO-DET classes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FEW, ENOUGH, BEST = 5, 20, 0.1
 # times as many as under the format's reading; DOUBTFUL times as many only cast doubt.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
 # In a file of a known data set, more than this share of the triplets are its classes (99 % in
-# HOI-A, all in the others). In files of other data sets, up to three quarters may be classes by
-# coincidence.
+# HOI-A, all in other data sets). In files of other data sets, up to three quarters may be classes
+# by coincidence.
 GENUINE = 0.95
 
 

@@ -118,7 +118,7 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
 
 
 def leftovers_of(path: Path) -> Iterator[Path]:
-    """Return the temporary files of a target, from this run or others."""
+    """Return the temporary files of a target, from this or other runs."""
     target = _pointed_to(path)
     name = re.compile(
         re.escape(f".{target.stem}.") + "[0-9a-f]{8}" + re.escape(target.suffix), re.ASCII

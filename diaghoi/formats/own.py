@@ -173,7 +173,7 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
     dataset = str(arrays["vocabulary"].read())
     if dataset != vocabulary.name:
         problem = f"is for the data set {dataset!r:.40}, not for {vocabulary.name!r}"
-        raise refused("vocabulary", problem, "give the right one with --dataset")
+        raise refused("vocabulary", problem, "give the right data set with --dataset")
     fingerprint = str(arrays["fingerprint"].read()) if "fingerprint" in arrays else ""
     if fingerprint not in ("", vocabulary.fingerprint):
         problem = f"was written when {dataset!r:.40} had other objects, verbs or classes"

@@ -416,7 +416,7 @@ def misfit(content: Content) -> str:
     if len(fits) < ENOUGH or fits.mean() >= GENUINE:
         return ""
     return (
-        f"only {percent(float(fits.mean()))} of the annotated triplets fit v-coco: the others have "
+        f"only {percent(float(fits.mean()))} of the annotated triplets fit v-coco: the rest have "
         "another verb, or an object where the action has none"
     )
 

@@ -43,7 +43,7 @@ class Measure:
     report : {"map", "parts", ""}
         Table of the report that shows the number; empty for none.
     indented : bool
-        Whether the number belongs to the one above it in a report.
+        Whether the number belongs to the number above it in a report.
     dataset : str
         The only data set that has the number; empty for all.
     quoted : bool

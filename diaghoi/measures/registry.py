@@ -201,7 +201,7 @@ _REGISTERED = (
 )
 
 MEASURES: dict[str, Measure] = {measure.path: measure for measure in _REGISTERED}
-"""All numbers except ΔmAP, by path; users may register others."""
+"""All numbers except ΔmAP, by path; users may register more."""
 
 
 def cost(name: str) -> Measure:

@@ -41,7 +41,7 @@ def cause_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable
 
 
 def wrong_word(confusion: Mapping[str, Any]) -> str:
-    """Name a wrong word and the annotated one: ``carry, where hold is annotated``."""
+    """Name a wrong word and the annotated word: ``carry, where hold is annotated``."""
     text = f"{confusion['predicted']}, where {confusion['annotated']} is annotated"
     return text.replace("_", " ")
 

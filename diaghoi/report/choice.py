@@ -26,7 +26,7 @@ FOOLED = (
     Column(title="Picked", unit="count"),
     Column(title="Rate, %"),
 )
-# Title of each number, and whether the number belongs to the one above it.
+# Title of each number, and whether the number belongs to the number above it.
 FIGURES = {
     "instance_f1": ("Instance-F1", False),
     "macro_f1": ("Macro-F1", False),

@@ -423,7 +423,7 @@ def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
         f"Wrong {what} that cost most",
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         [rows],
-        f"{WHICH}{remark}\nThe similarity is that of the {what} alone, not σ; "
-        f"{UNDEFINED}: the pair is not in the table, which counts as 0. ΔmAP: gain from repairing "
-        "these predictions alone; the gains do not add up.",
+        f"{WHICH}{remark}\nThe similarity is between the {what} alone, not σ; {UNDEFINED}: the "
+        "pair is not in the table, which counts as 0. ΔmAP: gain from repairing these predictions "
+        "alone; the gains do not add up.",
     ).table

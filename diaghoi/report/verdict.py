@@ -33,7 +33,7 @@ TELLING, AGAINST = 0.58, 0.4
 ENOUGH = 20
 # Minimum gain from perfect ranking, relative to the gain from the best repair, to be named first.
 OWING = 0.8
-# Minimum number of wrong predictions per right one for a statement about their order.
+# Minimum number of wrong predictions per right prediction for a statement about their order.
 MANY = 2
 
 

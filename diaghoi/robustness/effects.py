@@ -388,7 +388,7 @@ def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array
 
 
 def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Array:
-    """Average copies of the picture, each slightly larger than the one before."""
+    """Average copies of the picture, each slightly larger than the last."""
     cv2 = opencv()
     height, width = image.shape[:2]
     middle = np.array([[(width - 1) / 2], [(height - 1) / 2]])

@@ -42,8 +42,8 @@ Scores = Mapping[str, Sequence[float]]
 def mean_robustness_index(scores: Scores) -> float | None:
     """Average the means over severities over the corruptions (MRI, equation 1).
 
-    Scores may have any scale; the result has the same one. Corruptions without scores do not count;
-    the index is None if there are no scores at all.
+    Scores may have any scale; the result has the same scale. Corruptions without scores do not
+    count; the index is None if there are no scores at all.
     """
     means = [statistics.mean(values) for values in scores.values() if values]
     return float(statistics.mean(means)) if means else None

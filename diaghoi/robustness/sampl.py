@@ -48,7 +48,7 @@ class ProgressiveSchedule:
     """Choose the severity level of each epoch from validation scores (algorithm 1).
 
     The paper leaves some cases unspecified. An epoch whose previous epoch has no score at the same
-    level (the first epoch, and the one after a step up), or a score of 0, has no relative change
+    level (the first epoch, and the epoch after a step up), or a score of 0, has no relative change
     and keeps the level. If the sums are equal, the clean level is chosen, because it is listed
     first. The sum in equation 7 runs over the levels above clean, as in the equation; algorithm 1
     leaves this open. The largest change is reset after a step up, as in algorithm 1; equation 5

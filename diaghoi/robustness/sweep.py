@@ -153,7 +153,7 @@ class Store:
     """Cache of finished work in a folder; without a folder, nothing is stored.
 
     Results are identified by the content of their inputs, not by names or dates. For this, each
-    file is read once, and again if its size or one of its times changes. The folder is created if
+    file is read once, and again if its size or a time stamp changes. The folder is created if
     missing.
     """
 

@@ -158,7 +158,7 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
         return levels, [f"{score}, over {scope.corruptions}."]
     mean = "" if single else "mean "
     caption = (
-        f"ΔmAP of the error under corruption minus that on clean pictures, {mean}{severities}."
+        f"ΔmAP of the error under corruption minus its ΔmAP on clean pictures, {mean}{severities}."
     )
     error = key.removeprefix(GROWTH)
     return _by_corruption(names, error), [caption, _abbreviations(names)]

@@ -34,7 +34,7 @@ def fit_to(
     Parameters
     ----------
     predicted, annotated : Vocabulary
-        Vocabularies of predictions and annotations; the former may have free words after the data
+        Vocabularies of predictions and annotations; in predictions, free words may follow the data
         set's words.
     verbs, objects : Similarity or {"own", "wordnet"}
         The tables; a name means a table created for these words
@@ -112,7 +112,7 @@ def fit_open(
     lexicon : Lexicon
         WordNet, which provides the senses of words.
     senses : mapping, optional
-        Synset of each word of the data set; by default the annotated one.
+        Synset of each word of the data set; by default the annotated synset.
     names : mapping, optional
         Words that always have the same sense of the table.
 

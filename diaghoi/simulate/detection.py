@@ -23,13 +23,13 @@ from diaghoi.simulate.detector import Detector
 IMAGES_AT_ONCE = 512  # bounds the memory; changing it changes the random draws
 
 # Logits of verb scores for right and wrong verbs of pairs that are taken for an interaction, and
-# reductions of the logits for a wrong verb taken for a right one, for a pair joined by mistake, and
-# for a pair that is not taken for an interaction.
+# reductions of the logits for a wrong verb taken for a right verb, for a pair joined by mistake,
+# and for a pair that is not taken for an interaction.
 RIGHT, WRONG = 0.6, -1.9
 LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
 LEAST_PAIR_SCORE = 1e-4  # of a pair whose object occurs only with no_interaction
-OWN_JITTER = 0.5  # relative jitter of a pair's own boxes, added to that of the sighting
-OWN_NOISE = 0.4  # relative noise of a query's own scores, added to that of the candidate pair
+OWN_JITTER = 0.5  # relative jitter of a pair's own boxes, added to the sighting's jitter
+OWN_NOISE = 0.4  # relative noise of a query's own scores, added to the candidate pair's noise
 # How strongly queries are drawn to pairs that do not interact, with 0, 1 and 2 background boxes.
 APPEAL = (1.0, 0.65, 0.13)
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights

@@ -44,7 +44,7 @@ class Detector:
     false_pairs : float
         The same rate for pairs with a background box.
     confused_verbs : float
-        Rate of wrong verbs that are taken for right ones, in pairs taken for an interaction.
+        Rate of wrong verbs that are taken for right verbs, in pairs taken for an interaction.
     duplicates : float
         Average number of duplicates per pair or, with shared boxes, per box.
     rare_penalty : float

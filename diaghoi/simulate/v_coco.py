@@ -85,7 +85,7 @@ class PairDetector:
     alone : float
         Share of pairs without an object.
     sharpness : float
-        Amount by which the logits of a person's annotated actions exceed the others.
+        Amount by which the logits of a person's annotated actions exceed those of other actions.
     """
 
     pairs: int = 64

@@ -12,13 +12,14 @@ set, and their plain quantiles may not even contain its mAP. By default the quan
 centred: moved by the difference between the mean of the resamples and the number. The interval then
 refers to the expected number for test sets of this size.
 
-For a class with n annotated images, resamples show too little variance, by about (n - 1) / n, and
-for a class with a single image none at all. The jackknife, which leaves out images, shows too much
-variance (it is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
-intervals are therefore stretched to the geometric mean of the two standard deviations if the
-jackknife's is larger. docs/certainty.md reports how often these intervals contained the expected
-number in simulations (tests/benchmarks/interval_coverage.py). On sets of 300 images, intervals of
-mAP contained it without the stretch in 88 % of the cases, and plain quantiles in 55 %.
+For a class with n annotated images, resamples show too little variance, by a factor of about (n -
+1) / n; for a class with a single image, they show none. The jackknife, which leaves out images,
+shows too much variance (it is biased upwards: Efron and Stein, The jackknife estimate of variance,
+1981). Centred intervals are therefore stretched to the geometric mean of the two standard
+deviations if the jackknife's is larger. docs/certainty.md reports how often these intervals
+contained the expected number in simulations (tests/benchmarks/interval_coverage.py). On sets of 300
+images, intervals of mAP contained it without the stretch in 88 % of the cases, and plain quantiles
+in 55 %.
 
 A cost that few predictions or triplets carry is zero in one test set and large in another, which
 resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.

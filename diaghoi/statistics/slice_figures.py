@@ -151,7 +151,7 @@ class Ranking:
 
 
 def image_names(annotations: Scenes, diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """List all images, annotated ones first; only annotated ones if files have no names."""
+    """List all images, annotated images first; only annotated images if files have no names."""
     if not annotations.named:
         return [str(name) for name in annotations.names]
     names = [annotations.names.tolist(), *(each.names.tolist() for each in diagnoses)]

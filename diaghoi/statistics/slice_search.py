@@ -55,7 +55,7 @@ class Finding:
     parts : tuple of (attribute, title, name)
         The one or two attributes that define the slice.
     labels : tuple of str
-        The detector, or the first detector and the one compared with it.
+        The detector, or the first detector and the detector compared with it.
     images, annotated : int
         Number of images and of annotated triplets in the slice.
     values : tuple of float

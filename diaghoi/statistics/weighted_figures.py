@@ -310,7 +310,8 @@ class Resampler:
         predicted = np.sum(counts[: len(LABELS)], axis=0)
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
-            # Missed triplets are a share of the annotated triplets, others of the predictions.
+            # Missed triplets are a share of the annotated triplets, other errors of the
+            # predictions.
             whole = annotated if name == "missed_gt" else predicted
             found[f"errors.{name}"] = count.astype(np.float64)
             found[f"shares.{name}"] = ratios(count, whole)

@@ -176,7 +176,7 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         Axes with dark bars for positions that differ from chance (corrected p-value below 0.05),
-        and light bars for others.
+        and light bars for other positions.
     """
     bars = choice_positions_table(result)
     with paper():

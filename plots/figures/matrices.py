@@ -273,7 +273,7 @@ _profile_of("object")
 
 CELL_HEIGHT, LOW = 0.27, 0.2  # inches: height of a cell, and of one of many matrices
 AROUND = 0.95  # inches: names of the columns, and the title of the axis
-ABOVE_MATRIX = 0.2  # inches: title of a matrix below others
+ABOVE_MATRIX = 0.2  # inches: title of a matrix below other matrices
 MATRIX = 1.3  # inches: least width of a matrix, without the names of its rows
 ROW_NAMES = 0.65  # inches
 NOTE = (
@@ -322,7 +322,7 @@ def _read(pairing: str) -> str:
 def _matrix(ax: Axes, found: Transitions, width: float) -> None:
     """Draw the counts, with the name of the second model above."""
     counts = found.matrix()
-    # Most triplets are found by both models, so a square-root scale keeps the others
+    # Most triplets are found by both models, so a square-root scale keeps the other cells
     # distinguishable.
     norm = PowerNorm(0.5, vmin=0, vmax=max(1, int(counts.max())))
     cells = ax.pcolormesh(counts, cmap="Blues", norm=norm, edgecolor="white", linewidth=0.5)

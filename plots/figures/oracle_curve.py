@@ -120,7 +120,7 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
-    """List the classes with at least 20 annotated triplets; if none, the most annotated ones."""
+    """List the classes with at least 20 annotated triplets or, if none, the most annotated."""
     positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
     least = max(1, min(LEAST, positives.max(initial=0)))
     return [int(hoi) for hoi in np.flatnonzero(positives >= least)]

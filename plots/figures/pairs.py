@@ -290,7 +290,7 @@ def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
     bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
     ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
     ax.set_xlim(0, 100)
-    ax.set_xlabel("Recall of pairs that match no annotated one (%)")
+    ax.set_xlabel("Recall of pairs that match no annotated pair (%)")
     ax.set_ylabel("Precision (%)")
     ax.grid(True, color="0.9", linewidth=0.5)
 

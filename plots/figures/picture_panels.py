@@ -317,7 +317,7 @@ def case_cell(case: Case, image: Image | None) -> Cell:
 def _after(case: Case, image: Image | None) -> Cell:
     """Draw the result of the oracle for a case."""
     if case.repaired is not None:
-        # Repairing an action keeps the boxes; repairing boxes uses the annotated ones.
+        # Repairing an action keeps the boxes; repairing boxes uses the annotated boxes.
         own = case.human, case.object
         meant = own if case.error == "action" else (case.annotated_human, case.annotated_object)
         lines = PairLines.of_outcome(RIGHT, *meant)

@@ -858,7 +858,7 @@ def models_of(
     Raises
     ------
     NotApplicable
-        If the figure can show no model; the reason given is that of the last model.
+        If the figure can show no model; the message gives the reason for the last model.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     shared["bootstrap"] = result.get("bootstrap")

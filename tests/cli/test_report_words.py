@@ -76,7 +76,7 @@ def test_a_line_with_groups_goes_with_the_option_repeated(report, desk, groups, 
     for other in ((), ("--zero-shot", "UO")):
         done = report(*HICO_DET, "--protocol", line, *other)
         assert (done.code, done.out) == (2, "")
-        assert "give the same ones with --zero-shot or --groups" in done.err
+        assert "give the same groups with --zero-shot or --groups" in done.err
 
 
 def test_a_line_of_dense_arrays_keeps_how_many_were_read(report, shared: Path) -> None:

@@ -270,7 +270,7 @@ def test_it_is_said_what_sigma_is(run, words, more, said):
     out = " ".join(run(*words, "--also", "diagnose", *more).out.split())
     assert said in out
     assert "Near (σ >= 0.75)" in out
-    assert "The similarity is that of the verbs alone, not σ;" in out
+    assert "The similarity is between the verbs alone, not σ;" in out
 
 
 def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
@@ -499,7 +499,7 @@ def test_saved_results_are_compared_in_one_table(run, words, alone):
     saved = {each: json.loads((alone / f"{each}.json").read_text()) for each in ("one", "VLM")}
     done = run("compare", "one.json", "few.json", "VLM.json", "--json", "compared.json")
     assert done.code == 0
-    assert "Classes: all (600); means over the annotated ones." in done.out.replace("\n", " ")
+    assert "Classes: all (600); means over the annotated classes." in done.out.replace("\n", " ")
     assert "mF1: score rank >= 0.5" in done.out.replace("\n", " ")
     assert "for models without scores, all predictions count (VLM)" in done.err
     compared = json.loads((alone / "compared.json").read_text())

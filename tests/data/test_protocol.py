@@ -189,7 +189,7 @@ def test_a_line_with_groups_needs_the_same_groups(group: Group) -> None:
     for groups in ((), (Group("other", (1,)),)):
         if groups and groups[0].name == group.name:
             continue
-        with pytest.raises(InputError, match=r"has the groups .*; give the same ones with"):
+        with pytest.raises(InputError, match=r"has the groups .*; give the same groups with"):
             protocol(line(usual), groups=groups)
 
 

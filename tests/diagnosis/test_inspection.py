@@ -126,7 +126,7 @@ def test_shifted_boxes(truth, by: int, origin: int) -> None:
         triplet_action_score=np.linspace(0, 1, len(truth.triplet_pair)),
     )
     assert inspect(moved(scored, by), truth).warnings[-1] == (
-        "boxes that overlap annotated ones well are shifted by "
+        "boxes that overlap annotated boxes well are shifted by "
         f"{[float(by)] * 4} pixels (weighted mean): read them with --read origin={origin}"
     )
 

@@ -257,7 +257,7 @@ def test_a_shift_by_one_pixel(truth) -> None:
         triplet_score=np.linspace(0, 1, len(truth.triplet_pair)),
     )
     assert warned(truth, exact) == (
-        "boxes that overlap annotated ones well are shifted by [-1.0, -1.0, -1.0, -1.0] pixels "
+        "boxes that overlap annotated boxes well are shifted by [-1.0, -1.0, -1.0, -1.0] pixels "
         "(weighted mean): read them with --read origin=0"
     )
 

@@ -73,7 +73,7 @@ def test_a_line_and_its_end_for_each_model() -> None:
 def test_negatives_are_named_for_what_they_are() -> None:
     assert (
         negatives_curve({"a": ROW}).get_xlabel()
-        == "Recall of pairs that match no annotated one (%)"
+        == "Recall of pairs that match no annotated pair (%)"
     )
 
 

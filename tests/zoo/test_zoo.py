@@ -239,7 +239,7 @@ def test_narrow_boxes_are_noted_with_a_number(truth: Scenes, strength: float) ->
     for text in (doubt.text, warning):
         assert text.startswith("human boxes are ")
         assert int(text.split()[3]) == pytest.approx(100 * strength, abs=4)
-        assert " % narrower compared with the annotated ones" in text
+        assert " % narrower compared with annotated boxes" in text
 
 
 @pytest.mark.parametrize("words", ["hico-det", "office"], indirect=True)  # V-COCO has none

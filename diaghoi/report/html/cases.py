@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 
 OF_CELL = 6
-"""Number of images chosen for each cell of the transition matrix, before others by class."""
+"""Images chosen for each cell of the transition matrix, before images are chosen by class."""
 
 
 def case_data(

@@ -114,7 +114,7 @@ def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
     for number in members:
         _depth(number, lexicon, shortest, min)
         _depth(number, lexicon, longest, max)
-    # As in NLTK, the order is that of the shortest path to the root, but the score uses the
+    # As in NLTK, hypernyms are ordered by their shortest path to the root, but scored by their
     # longest; ties go to the first name, which is visited last and overwrites the others.
     order = sorted(members, key=lambda n: lexicon.names[n] if n != ROOT else "", reverse=True)
     for number in sorted(order, key=shortest.__getitem__):

@@ -84,7 +84,7 @@ def read_human_ratings(
     path : pathlib.Path
         CSV with a header: one item per row and one column per person, empty without a score; other
         columns describe the items. Or one rating per row, with a column ``annotator``, a column
-        ``rating`` and the item in the others.
+        ``rating`` and the item in the other columns.
     metrics : sequence of str
         Columns with the scores of metrics; by default columns with a usual name.
     highest : int

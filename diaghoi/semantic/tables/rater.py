@@ -91,7 +91,7 @@ class RatingCost:
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSample:
-    """Sample of the pairs rated 0 by the first rater, to be rated by the others too.
+    """Sample of the pairs that the first rater rated 0, to be rated by the other raters, too.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def estimate(
     batch : int
         Pairs per request.
     zeros : ZeroSample
-        Sample of pairs that the others rate although the first rated them 0.
+        Sample of pairs that later raters rate although the first rater rated them 0.
     """
     first, costs = store.answers(raters[0]), []
     checked = {key for question in questions for key in zeros.of(question, first)}
@@ -188,7 +188,7 @@ class Raters:
     asks : int
         Maximum number of times to ask about a pair if replies are unreadable.
     zeros : ZeroSample
-        Sample of pairs that the others rate although the first rated them 0.
+        Sample of pairs that later raters rate although the first rater rated them 0.
     progress : callable
         Called with a description and the number of pairs when a rater starts, and with None and the
         number of finished pairs during the run.
@@ -221,7 +221,7 @@ class Raters:
         unanswered: list[tuple[str, str, str, str]] = []
         for number, client in enumerate(self.clients):
             rater = client.endpoint.model
-            # SHOE's filter: the others get only pairs that the first rater did not rate 0.
+            # SHOE's filter: later raters get only pairs that the first rater did not rate 0.
             if number == 1:
                 first = self.store.answers(self.names[0])
                 pairs = {key: pair for key, pair in pairs.items() if first.get(key) != 0}

@@ -378,8 +378,8 @@ NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
 def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
     """Remove the effect of a table, so that each word is similar only to itself.
 
-    Equal words of the data set have similarity 1, others 0. Free words, which follow in the fitted
-    table, keep a similarity of 1 to the same word or to a word with the annotated sense.
+    Equal words of the data set have similarity 1, other pairs 0. Free words, which follow in the
+    fitted table, keep a similarity of 1 to the same word or to a word with the annotated sense.
     """
     alone = fit(NOTHING, words)
     table, size = fitted.similarity, len(words)

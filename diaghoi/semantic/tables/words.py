@@ -231,9 +231,9 @@ def hico_synsets() -> dict[str, dict[str, str]]:
 def annotated_synsets(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[str, str]:
     """Return the annotated synset of each word of a data set.
 
-    HICO-DET words have the synsets chosen by the authors of SHOE, others (``pos`` "v" for verbs,
-    "n" for objects) their most frequent sense in the lexicon. Words without a sense, such as
-    ``no_interaction``, are omitted.
+    HICO-DET words have the synsets chosen by the authors of SHOE; other words (``pos`` "v" for
+    verbs, "n" for objects) have their most frequent sense in the lexicon. Words without a sense,
+    such as ``no_interaction``, are omitted.
     """
     chosen = hico_synsets()[pos]
     read = read_verb if pos == "v" else read_object

@@ -219,8 +219,8 @@ def test_a_model_counts_people_where_one_is_annotated(run, alone, pictures) -> N
         "annotations",
         "annotations and m",
     )
-    assert "m: 1 of 3 images with one annotated person show more" in asked.err
-    assert "m: says nothing valid about the people in 1 images" in asked.err
+    assert "m: 1 of 3 images with one annotated person show more people" in asked.err
+    assert "m: gives no valid answer about the people in 1 images" in asked.err
     assert load("b.json") == load("c.json")
 
 
