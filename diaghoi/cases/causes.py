@@ -15,8 +15,8 @@ that really is wrong may fit one.
   text names catching and throwing a frisbee, and boarding and leaving an airplane. The counterparts
   in ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this package: HOI classes of the
   same object whose actions come before or after the listed action and can look the same in a
-  picture, such as the reverse action, another motion through the same pose, or the beginning or end
-  of the action. Actions that may happen at the same time (hold a racket, swing it) are not
+  picture. Examples are the reverse action, another motion through the same pose, and the beginning
+  or end of the action. Actions that may happen at the same time (hold a racket, swing it) are not
   counterparts. 26 of the 68 classes have no counterpart, because HICO-DET lacks the class, such as
   closing what is opened.
 - Annotators omit verbs and people. Other verbs on the same pair are weak evidence: by definition,

@@ -1,9 +1,9 @@
 """Map options to HOI classes, and choose the classes that count for Macro-F1.
 
 Options are written ``ride a/an bicycle``; on SWIG-HOI they are verbs between two people. As in the
-published scorer, spaces in verbs and objects become underscores, each option with
-``no_interaction`` is the class of its object, and Macro-F1 covers only the benchmark's classes: the
-600 classes of HICO-DET; on V-COCO, also its actions with any object; on SWIG-HOI, its verbs. The
+published scorer, spaces in verbs and objects become underscores, and each option with
+``no_interaction`` is the class of its object. Macro-F1 covers only the benchmark's classes: the 600
+classes of HICO-DET; on V-COCO, also its actions with any object; on SWIG-HOI, its verbs. The
 published files contain a few other options (``work on a/an laptotp``), which count in the other
 numbers.
 """

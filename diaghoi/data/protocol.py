@@ -98,13 +98,13 @@ class Protocol:
         k-th stored prediction for the k-th best, so the file order changes the cost of errors.
         Labels, and mAP before repairs, are not affected.
     average_precision : {"11-point", "area", "101-point"}
-        Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
-        precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
-        in COCO's evaluator.
+        Mean of the highest precision at recall 0, 0.1 ... 1; area under the envelope of the
+        precision-recall curve (equation 1 of the Diag-HOI paper); or mean at recall 0, 0.01 ... 1,
+        as in COCO's evaluator.
     class_without_true_positive : {"zero", "left out"}
         Value of a class with annotations but no true positive. "left out" is the rule of the
-        published Diag-HOI code: a class with rows in the ranked list does not count; a class
-        without rows counts 0 in the full mean and is omitted from rare and non-rare.
+        published Diag-HOI code: a class with predictions does not count, whereas a class without
+        predictions counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
         Whether an annotated class without predictions counts (as 0) in the means of groups of
         classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
@@ -114,11 +114,11 @@ class Protocol:
         classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule of
         QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
     claim : {"best", "first left", "all left"}
-        With pairing by triplet, the annotation that a prediction claims among those that both boxes
-        reach: the annotation with the largest overlap, even if another prediction has found it (the
-        official evaluator), the first annotation that no better prediction has claimed (QAHOI,
-        GGNet), or all annotations that no better prediction has claimed, as one true positive
-        (PPDM's evaluator of HOI-A).
+        With pairing by triplet, the annotation that a prediction claims, among all annotations that
+        both boxes reach. "best" is the annotation with the largest overlap, even if another
+        prediction has found it (the official evaluator). "first left" is the first annotation that
+        no better prediction has claimed (QAHOI, GGNet), and "all left" are all such annotations, as
+        one true positive (PPDM's evaluator of HOI-A).
     iou : float
         Minimum intersection over union at which a box is found.
     strict : bool

@@ -1,8 +1,8 @@
 """Reduce the pairs of a run: suppress duplicate pairs, or apply a detection threshold.
 
-The paper asks whether the number of pairs explains the difference between detectors, and evaluates
-each detector again with duplicate pairs suppressed or with another detection threshold (Diag-HOI
-paper, section 4.3 and appendix C, tables 5 and 6).
+The Diag-HOI paper (section 4.3 and appendix C, tables 5 and 6) asks whether the number of pairs
+explains the difference between detectors. It evaluates each detector again with duplicate pairs
+suppressed, or with another detection threshold.
 """
 
 from __future__ import annotations

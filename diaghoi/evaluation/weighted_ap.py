@@ -124,8 +124,8 @@ class WeightedRanking:
     Parameters
     ----------
     rows, true : ImageCounts
-        Counts for each of R runs (successive true positives of a class) and N images: the rows from
-        the end of the previous run to the end of this one, including false positives, and the true
+        Counts for each of R runs (successive true positives of a class) and N images: the rows
+        after the previous run up to the end of the run, including false positives, and the true
         positives among them.
     start, stop : (C,) int array
         The runs of each class.

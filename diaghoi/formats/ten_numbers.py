@@ -124,9 +124,9 @@ class Converted(Format):
     """Read the files of GEN-VLKT's converter for the MATLAB evaluator: ``detections_XX.mat``.
 
     As in :mod:`diaghoi.formats.hico_mat`, there is one file per object, numbered from one in COCO
-    order, but ``all_boxes`` lists predictions: rows of five cells with the human box, the object
-    box, the image number, the class (its index among the object's classes in official order, from
-    0), and the score times 1000.
+    order. Here, however, ``all_boxes`` lists predictions: rows of five cells with the human box,
+    the object box, the image number, the class (its index among the object's classes in official
+    order, from 0), and the score times 1000.
     """
 
     name = "hico-converted-mat"

@@ -331,8 +331,8 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     """Read the valid boxes of some images from a COCO instances file.
 
     As in the official evaluator, annotations marked ``ignore`` are omitted; ``x2 = x1 + max(0, w -
-    1)``, and ``y2`` likewise; boxes are clipped to the image, and kept if the segment has an area
-    and the box is more than one pixel wide and high. Boxes are in the order of pycocotools.
+    1)``, and ``y2`` likewise; boxes are clipped to the image. A box is kept if its segment has an
+    area and the box is more than one pixel wide and high. Boxes are in the order of pycocotools.
     """
     file, value = str(path), load(path).value
     keys = ("images", "annotations", "categories")

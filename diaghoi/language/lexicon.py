@@ -1,8 +1,8 @@
 """Words and their senses: lemmas, synsets, hypernyms and definitions of WordNet.
 
-The source is WordNet's ``dict`` folder, or the extract in the package, which has all noun and verb
-synsets of WordNet 3.0 except named individuals (people, places, works), with words, hypernyms,
-definitions and irregular forms; ``formats.wordnet_extract.py`` creates it, and ``WORDNET_LICENSE``
+The source is WordNet's ``dict`` folder, or the extract in the package. The extract has all noun and
+verb synsets of WordNet 3.0 except named individuals (people, places, works), with words, hypernyms,
+definitions and irregular forms. ``formats.wordnet_extract.py`` creates it, and ``WORDNET_LICENSE``
 is its licence.
 """
 

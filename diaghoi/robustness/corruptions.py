@@ -5,10 +5,10 @@ values in ``strengths.csv`` start from customary values and were tuned by eye: s
 visible, and a person still recognises the scene at severity 5. They are stronger for corruptions
 that, according to table 3 of the paper, cost detectors much (glass, defocus and motion blur,
 pixelation), and weaker for corruptions that cost little (vignette, exposure, shot noise).
-Perspective distortion moves objects, but not the annotated boxes: at the strengths of the table, a
-V-COCO detector that follows the objects keeps 78 to 79 % of its role AP, and the models of table 3
-keep 75 to 78 %. Results with other strengths are not comparable, so an output folder stores a
-digest of the table.
+Perspective distortion moves objects, but not the annotated boxes. At the strengths of the table, a
+V-COCO detector that follows the objects keeps 78 to 79 % of its role AP; the models of table 3 keep
+75 to 78 %. Results with other strengths are not comparable, so an output folder stores a digest of
+the table.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """SAMPL: training with masks that grow as the model learns (paper 'RoHOI', section 4).
 
-Two parts work in any training code, without the authors' code: the schedule that decides how much
-to hide (:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and the choice of the pixels
-to hide (:func:`semantic_mask`: equation 3). Comments mark the values that the paper does not give
-and that were chosen here.
+Two parts work in any training code, without the authors' code. :class:`ProgressiveSchedule`
+(algorithm 1, equations 4 to 8) decides how much to hide, and :func:`semantic_mask` (equation 3)
+chooses the pixels to hide. Comments mark the values that the paper does not give and that were
+chosen here.
 
 >>> schedule = ProgressiveSchedule()
 >>> schedule.evaluated  # before the first epoch: the clean and the low level

@@ -83,9 +83,9 @@ class MatchCandidates:
     nearest : (T,) int array
         The interaction that a prediction is most similar to, as
         :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`. Depending on the measure,
-        this is one of the interactions annotated in the image, wherever their boxes are (the first
-        one wins ties; -1 in images without annotations), or any interaction of the data set (the
-        prediction's own interaction wins ties).
+        this is an interaction annotated anywhere in the image (the first wins ties; -1 in images
+        without annotations), or any interaction of the data set (the prediction's own interaction
+        wins ties).
     nearest_sigma : (T,) float64 array
         Similarity to this interaction; -1 if there is none.
     """

@@ -12,7 +12,7 @@ error. Images are the independent units. The influence of an image is the influe
 triplets, plus the effect of its true and false positives on the precision at which other triplets
 are found. Without a real difference, the influence of each image could equally have the opposite
 sign. Random signs are therefore drawn, one per image and shared by all slices, and the largest
-statistic of any slice is recorded each time: a slice stands out if its statistic exceeds nearly all
+statistic of any slice is recorded each time. A slice stands out if its statistic exceeds nearly all
 of these maxima. This controls the rate of false alarms over all slices, and because slices overlap
 it is more powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing,
 1993).
