@@ -1,8 +1,8 @@
 """One drawn picture for each error, made by the package itself.
 
-One image holds two annotated triplets: a person who rides a bicycle, and one who holds another. For
-each error there is a prediction that makes it. The diagnosis has to give it exactly that label, or
-nothing is drawn; so the page on errors cannot disagree with the code.
+One image holds two annotated triplets: a person who rides a bicycle, and a person who holds another
+bicycle. For each error there is a prediction that makes it. The diagnosis has to give it exactly
+that label, or nothing is drawn; so the page on errors cannot disagree with the code.
 """
 
 from __future__ import annotations

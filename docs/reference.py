@@ -28,12 +28,12 @@ PICTURES = Path(__file__).parent / "pictures"
 
 
 def command_page() -> str:
-    """List all commands and options, the rare ones too."""
+    """List all commands and options, including rare options."""
     command = typer.main.get_command(commands.app)
     _show_rare_options(command)
     context = command.make_context("diaghoi", ["report"], resilient_parsing=True)
     text = get_docs_for_click(obj=command, ctx=context, name="diaghoi", title="Commands")
-    # The lists of commands repeat, cut short, the text below each heading.
+    # The lists of commands only repeat, in short, the text below each heading.
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
     for option, keys in {"--read": READ, "--also": ALSO | EXPLAIN}.items():
         text += f"\n## Keys of `{option}`\n\n```text\n{list_of_keys(keys)}\n```\n"

@@ -72,7 +72,7 @@ def remove(ledger: Ledger, label: str) -> Ledger:
 
 
 def convert(ledger: Ledger, label: str) -> Ledger:
-    """Turn the assigned predictions with a label into true positives; remove the unassigned ones.
+    """Turn assigned predictions with a label into true positives; remove unassigned predictions.
 
     Each prediction keeps its score and moves to the class of its annotated triplet. If the triplet
     already had a true positive, which has a lower score, this true positive is removed.

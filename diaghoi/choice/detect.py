@@ -110,7 +110,7 @@ def detected_answers(
     if predictions.unread is not None:
         raise InputError(
             f"{predictions.source or 'predictions'}: the detector gives no scores, so none of its "
-            "triplets ranks above another; give one with scores"
+            "triplets ranks above another; give a detector with scores"
         )
     selection, match = selection or Selection(), match_of(questions, match)
     # Row of the predicted image of each question, -1 for none.

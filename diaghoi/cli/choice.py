@@ -183,7 +183,7 @@ class ScoredOptions(outputs.OutputOptions):
         bar : Progress
             Shows the progress.
         *more : str
-            Analyses needed in addition to the requested ones.
+            Analyses needed in addition to the requested analyses.
         """
         result, answers = evaluation.to_dict(), evaluation.answers
         if (resamples := self.sure.bootstrap) is not None:

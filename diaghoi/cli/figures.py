@@ -57,7 +57,7 @@ class FigureOptions:
         callback=options.explaining(_listed),
         is_eager=True,
     )
-    every: bool = option(False, "--all", help="Draw all figures, not only the default ones.")
+    every: bool = option(False, "--all", help="Draw all figures, not only the default figures.")
     images: Path | None = option(
         None, help="Folder with the pictures, for typical cases on the sheet."
     )

@@ -108,7 +108,7 @@ class Transitions:
 
 
 def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
-    """Compare the fate of each annotated triplet under one detector with that under another.
+    """Compare the fates of each annotated triplet under two detectors.
 
     Parameters
     ----------

@@ -290,8 +290,8 @@ def _aspect(boxes: FloatArray) -> FloatArray:
 def attribute_slices(annotations: Scenes) -> list[Slice]:
     """Split annotations by each of :data:`ATTRIBUTES`.
 
-    Ranges without triplets are omitted, as are attributes with only one range: sizes that no file
-    states, for instance, or the presence of objects if every pair has one.
+    Ranges without triplets are omitted. Attributes with only one range are omitted, too, such as
+    image sizes if the files have none.
     """
     annotated, slices = _Annotated(annotations), []
     for key, title, by, starts, names, values_of in ATTRIBUTES:

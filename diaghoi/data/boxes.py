@@ -31,7 +31,7 @@ def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float =
     """Compute the (N,) intersection over union of (N, 4) xyxy boxes, row by row.
 
     The IoU of two boxes without area is 0. ``margin`` is 1 for inclusive boxes, whose width is x2 -
-    x1 + 1, and 0 for continuous ones; a protocol may add square pixels to every union.
+    x1 + 1, and 0 for continuous boxes; a protocol may add square pixels to every union.
     """
     # Column by column: NumPy is several times slower if rows have only two numbers.
     shared, height = (

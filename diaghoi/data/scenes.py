@@ -36,7 +36,7 @@ class SceneSource(ABC):
         Names by which images are joined; empty strings if the file has none, so that images are
         joined by position.
     top : int or None
-        Number of triplets kept per image if the reader kept only the best ones.
+        Number of triplets kept per image if the reader kept only the best triplets.
     source, notes : str and tuple of str
         The file that messages name, and remarks on how it was read.
     """

@@ -219,7 +219,7 @@ class Block:
         return self.matched.among_best(self.protocol.top)
 
     def _by_class(self) -> tuple[Sorted, Sorted]:
-        """Sort all predictions by class, and likewise the counted ones with their labels."""
+        """Sort all predictions by class, and also the counted predictions with their labels."""
         predictions, given = self._filled_in
         # Ignored predictions are in no ledger, even if an annotation was assigned to them.
         ignored = self._matched_filled_in.candidates.ignored
@@ -280,7 +280,7 @@ class Block:
 
     @cached_property
     def _official(self) -> list[tuple[Match, BoolArray]]:
-        """Match the predictions, including filled-in ones, under each benchmark, and rank them."""
+        """Match and rank the predictions, including filled-in values, under each benchmark."""
         predictions = self._filled_in[0]
         matches, ranked = [self._matched_filled_in], []
         for benchmark in self.benchmarks:

@@ -315,7 +315,7 @@ def _counts(
     def count(kept: BoolArray) -> tuple[int, int, int]:
         listed = every & kept
         if predictions.pair_score is None:
-            # The top triplets of an image are chosen among the remaining ones.
+            # The top triplets of an image are chosen among the remaining triplets.
             left = order[kept[predictions.triplet_pair[order]]]
             best = among_best(predictions.triplet_image, left, protocol.top)
             listed &= marked(predictions.triplet_pair[best], len(listed))

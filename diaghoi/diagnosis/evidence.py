@@ -227,7 +227,7 @@ def _rank(
     blocks: Sequence[BlockEvidence], counts: BoolArray, pool: Executor, scratch: Scratch
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
-    # Convert indices into all triplets to indices into the counted ones; -1 (no triplet) is kept.
+    # Convert indices into all triplets to indices into counted triplets; -1 (no triplet) is kept.
     position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
@@ -294,7 +294,7 @@ class _Rows:
     def empty(
         self, names: Sequence[str], scratch: Scratch, like: _Rows | None = None
     ) -> dict[str, Array]:
-        """Return empty arrays for all rows, with the types of columns of this table or another."""
+        """Return empty arrays for all rows, with the types of this or another table's columns."""
         columns = (like or self)._tables[0].columns
         kinds = {name: columns.get(name, _CLASS) for name in names}
         return {

@@ -79,9 +79,9 @@ def by_triplet(
 
     This is the annotated triplet of the same HOI class with the largest min(IoU_human, IoU_object),
     if that reaches the threshold. Other protocols choose the first remaining triplet that both
-    boxes reach, or all remaining ones. A box is right if it reaches any annotated box of its
-    category; a human box must reach a person. Only annotated triplets of classes
-    that the protocol counts can join two boxes.
+    boxes reach, or all remaining triplets. A box is right if it reaches any annotated box of its
+    category; a human box must reach a person. Only annotated triplets of classes that the protocol
+    counts can join two boxes.
 
     Parameters
     ----------

@@ -54,8 +54,8 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
         [objects]``, a list of ``[verb, object]``, the path of an ``.npy`` matrix of verbs x objects
         with ones at the classes, or the word `verbs`, which makes each verb a class, whatever the
         object; by default, every verb with every object is a class. ``numbers`` gives, for
-        ``objects`` and for ``verbs``, the number of the first one in files, by default 0, or a list
-        of all numbers; its table ``predictions`` does the same for prediction files.
+        ``objects`` and for ``verbs``, the number of the first name (by default 0), or a list of all
+        numbers; its table ``predictions`` does the same for prediction files.
 
     Returns
     -------

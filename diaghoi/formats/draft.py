@@ -260,7 +260,7 @@ def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
 
 
 def _numbered(values: IntArray) -> IntArray:
-    """Return all numbers from first to last, or only the used ones if most are unused."""
+    """Return all numbers from first to last, or only the used numbers if most are unused."""
     numbers = np.unique(values[values >= 0])
     if not len(numbers):
         return np.array([0])

@@ -326,7 +326,7 @@ class _Triplets:
 
 
 def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
-    """Choose evidence among ``count`` rows: the best ones, or all if there are no scores."""
+    """Choose evidence among ``count`` rows: the best rows, or all if there are no scores."""
     if score is None or count <= ENOUGH:
         return slice(None)
     kept = max(ENOUGH, int(BEST * count))

@@ -121,7 +121,7 @@ _KINDS: dict[str, tuple[str, str]] = {
 
 @cache
 def known_formats() -> dict[str, Format]:
-    """Return all formats by name: first those of this package, then registered ones.
+    """Return all formats by name: first the formats of this package, then registered formats.
 
     A package registers a format with an entry point in the group ``diaghoi.formats`` that names a
     subclass of :class:`~diaghoi.formats.Format`. Registered formats are tried after those of this
@@ -528,7 +528,7 @@ def open_predictions(
 ) -> SceneSource:
     """Open predictions for :func:`diaghoi.diagnose`, which reads files of the package in blocks.
 
-    Such files may be larger than memory; others are read completely. Parameters and errors are
+    Such files may be larger than memory; other files are read completely. Parameters and errors are
     those of :func:`read_predictions`; errors in a file's values may be raised later, when they are
     read.
     """

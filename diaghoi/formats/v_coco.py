@@ -466,7 +466,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     )
     person = scenes.box_label == options.vocabulary.person
     ignored = person & ~np.isin(np.arange(len(person)), tables["pair_human"])
-    notes = [f"{file}: boxes are used unchanged: QPIC's are a pixel larger than the official ones"]
+    notes = [f"{file}: boxes are used unchanged: QPIC's are a pixel larger than the official boxes"]
     if ignored.any():
         notes.append(
             f"{file}: {int(ignored.sum())} people have no 'hoi_annotation'; they and the "

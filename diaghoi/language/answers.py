@@ -312,7 +312,7 @@ def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str
     -------
     list of str or None
         The answers to 1, 2 and so on in lower case; None for a number without an answer, or with
-        two different ones.
+        two different answers.
     """
     answers: dict[int, set[str]] = {}
     for line in strip_reasoning(reply).strip().splitlines():

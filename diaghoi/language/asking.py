@@ -1,8 +1,8 @@
 """Ask a language model over HTTP: any endpoint with OpenAI's chat completions.
 
 Temporary failures (429, 5xx, timeouts, broken connections, damaged replies) are retried with
-increasing pauses; permanent ones (such as 401 and 404) end the run at once with a one-line message.
-API keys come only from the environment and never appear in messages, and redirects are not
+increasing pauses; permanent failures (such as 401 and 404) end the run at once with a one-line
+message. API keys come only from the environment and never appear in messages, and redirects are not
 followed, so keys stay with their server.
 """
 

@@ -267,7 +267,7 @@ def check_metric(metric: str, result: Result) -> None:
 
 
 def score_paths(result: Result, before: str = "") -> Iterator[str]:
-    """Yield the paths of all scores below some keys of a result, including undefined ones."""
+    """Yield the paths of all scores below some keys of a result, including undefined scores."""
     for key, value in result.items():
         if isinstance(value, Mapping):
             if key not in NOT_SCORES:

@@ -270,7 +270,7 @@ def semantic_mask(
     ----------
     instances : sequence of (H, W) array
         One mask per instance, from :func:`instance_mask` or :func:`box_mask`; 0 is background.
-        Empty ones hide nothing.
+        Empty masks hide nothing.
     level : int
         1 (clean, nothing is hidden) to 4 (high).
     rng : numpy.random.Generator

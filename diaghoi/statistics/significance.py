@@ -3,8 +3,8 @@
 Both detectors see the same images, so the difference is tested image by image. The bootstrap draws
 images and computes the difference on each draw. Approximate randomisation exchanges the predictions
 of the two detectors on each image with probability one half. If they were equally good, the
-observed difference would not stand out among the exchanged ones (Noreen, Computer-Intensive Methods
-for Testing Hypotheses, 1989).
+observed difference would not stand out among the differences after exchanges (Noreen,
+Computer-Intensive Methods for Testing Hypotheses, 1989).
 """
 
 from __future__ import annotations
@@ -390,8 +390,8 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
 def holm(p: list[float]) -> list[float]:
     """Correct p-values for multiple testing (Holm, A simple sequentially rejective test, 1979)."""
     order = np.argsort(p, kind="stable")
-    # The smallest p is multiplied by the number of tests, the next by one less, and so on; no
-    # value falls below the previous one.
+    # The smallest p is multiplied by the number of tests, the next by one less, and so on; no value
+    # falls below the previous value.
     stepped = np.array(p)[order] * np.arange(len(p), 0, -1)
     values = np.empty(len(p))
     values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)

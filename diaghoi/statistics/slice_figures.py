@@ -319,7 +319,7 @@ class Sliced:
         return ranking.up_to_last_true() if few else ranking
 
     def _pairs(self, members: Members) -> list[IntArray]:
-        """Return the images of the annotated pairs, and of the localised ones among them."""
+        """Return the images of the annotated pairs, and of the localised pairs among them."""
         pair = self.annotations.triplet_pair[self.triplet]
         mine = np.flatnonzero(members.annotations & (self.annotations.pair_object[pair] >= 0))
         # A pair with several triplets counts once.

@@ -237,7 +237,7 @@ class _Contrast:
     labels : tuple of str
         The detectors.
     two_sided : bool
-        Whether higher values count as findings, in addition to lower ones.
+        Whether higher values count as findings, in addition to lower values.
     values : (T,) float64 array
         The values.
     group : (T,) int array

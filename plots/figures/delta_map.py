@@ -104,8 +104,8 @@ def delta_map_table(
         ``label``, ``oracles`` and ``intervals`` are used. A model without a label is named by its
         number.
     split : str
-        Group of classes of the mean: ``full``; ``rare`` and ``non_rare`` on HICO-DET, other ones on
-        other data sets.
+        Group of classes of the mean: ``full``; ``rare`` and ``non_rare`` on HICO-DET, other groups
+        on other data sets.
     oracles : sequence of str, optional
         Errors in displayed order; by default all errors of the results, in oracle order.
 
@@ -460,7 +460,7 @@ def _delta_map_rare(figure: Figure, models: Sequence[ModelData]) -> None:
         elif dataset and not shared:
             left_out.append(f"{dataset} has no groups of classes.")
     if not rows:
-        raise NotApplicable("the models share no groups of classes, such as rare ones")
+        raise NotApplicable("the models share no groups of classes, such as rare classes")
     _draw_rows(figure, rows, models)
     add_note(figure, " ".join(left_out))
 

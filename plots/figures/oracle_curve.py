@@ -148,9 +148,9 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
 def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None = None) -> Axes:
     """Precision against recall of one HOI class before and after each oracle.
 
-    Lines that an oracle does not change are hidden by the black one. The lines are envelopes, the
-    highest precision at each recall or a higher one, from which AP is computed; the legend shows
-    the gain of each oracle.
+    Lines that an oracle does not change are hidden by the black one. The lines are envelopes (the
+    highest precision at each or a higher recall), from which AP is computed; the legend shows the
+    gain of each oracle.
 
     Parameters
     ----------

@@ -378,8 +378,8 @@ def compare_ratings(
         given both times, and the number that ``changed``; ``share``, the share of changes, and
         ``size``, their mean absolute value in points of the scale, each with the bounds of its
         interval, ``..._low`` and ``..._high``, in which ratings count as independent: Wilson's
-        interval for the share, a normal interval for the mean. None if undefined; the mean of fewer
-        than ten changes, or of equal ones, has no interval.
+        interval for the share, a normal interval for the mean. None if undefined; the mean has no
+        interval if there are fewer than ten changes or all are equal.
 
     Raises
     ------

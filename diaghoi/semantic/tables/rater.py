@@ -417,7 +417,7 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     -------
     list of int or None
         An integer from 0 to 4 for each pair; None for a pair without a rating, or with two
-        different ones.
+        different ratings.
     """
     if pairs == 1:
         text = strip_reasoning(reply).strip()

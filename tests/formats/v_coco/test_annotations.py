@@ -308,7 +308,7 @@ def test_qpic(qpic):
     assert scenes.box_label.tolist() == [16, 0, 0]
     assert scenes.box_ignored.tolist() == [False, False, True]
     assert scenes.box_xyxy[0].tolist() == [10, 20, 40, 40]
-    assert "a pixel larger than the official ones" in scenes.notes[0]
+    assert "a pixel larger than the official boxes" in scenes.notes[0]
     assert "1 people have no 'hoi_annotation'; they and the predictions" in scenes.notes[1]
 
 
