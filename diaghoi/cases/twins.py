@@ -27,8 +27,8 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
 
     The twin of a triplet has the same image and class, and each of its boxes overlaps the triplet's
     box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. It is the same
-    triplet drawn twice, or a neighbour. Unfound triplets have no true positive. They include the
-    triplets of the error ``missed_gt``, which have no assigned prediction either.
+    triplet drawn twice, or a neighbour. Unfound triplets have no true positive. The triplets of the
+    error ``missed_gt``, which also have no assigned prediction, are among them.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
 
 @cache
 def _counterparts() -> tuple[list[Interaction], dict[Interaction, set[Interaction]]]:
-    """List the time-sensitive classes, with counterparts and the counterparts of these."""
+    """List the time-sensitive classes, their counterparts, and the counterparts' counterparts."""
     listed: list[Interaction] = []
     table: dict[Interaction, set[Interaction]] = {}
     for row in facts("hico_det_time_sensitive.csv"):

@@ -346,7 +346,9 @@ class BuildOptions:
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")
     verb_candidates: Path | None = option(None, help="More verbs, compared only with the first.")
-    object_candidates: Path | None = option(None, help="The same of objects.")
+    object_candidates: Path | None = option(
+        None, help="More objects, compared only with the first."
+    )
     rater: list[str] | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",

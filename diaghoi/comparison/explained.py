@@ -256,7 +256,8 @@ def shares_table(difference: ExplainedDifference) -> Table:
     if found.confidence:
         columns += [Column(title=f"{100 * found.confidence:g} % interval"), Column(title="p")]
         caption += (
-            f"Each interval is for one row alone; there is none below {LEAST} annotated images. "
+            f"Each interval is for one row alone; rows with fewer than {LEAST} annotated images "
+            "have no interval. "
         )
         caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:

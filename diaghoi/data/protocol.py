@@ -376,7 +376,7 @@ _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
 }
 """Numeric choices: the type, the minimum and maximum, and both in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
-"""The same for all other numeric choices, which are numbers of triplets."""
+"""Type, limits and words of all other numeric choices, which are numbers of triplets."""
 
 
 def _exact(number: float) -> str:

@@ -27,8 +27,8 @@ class OneScreen:
     def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
 
-        ``print`` and a notebook show it, too. It shows percent and percentage points, whereas the
-        numbers in Python are fractions.
+        ``print`` and a notebook show it, too. The screen shows percent and percentage points,
+        whereas numbers in Python are fractions.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
 """Reduce the pairs of a run: suppress duplicate pairs, or apply a detection threshold.
 
 The Diag-HOI paper (section 4.3 and appendix C, tables 5 and 6) asks whether the number of pairs
-explains the difference between detectors. It evaluates each detector again with duplicate pairs
-suppressed, or with another detection threshold.
+explains the difference between detectors. The paper evaluates each detector again with duplicate
+pairs suppressed, or with another detection threshold.
 """
 
 from __future__ import annotations

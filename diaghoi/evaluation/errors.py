@@ -114,8 +114,8 @@ def fits_of(
     proposer, position = gathered(fitting(), CROWDED)
     above = np.searchsorted(rank[wrong], limit[proposers])
     use = position < above[proposer]
-    # One fitting box is enough; if both fit, np.unique keeps one entry. It also sorts the fits by
-    # proposer and then by rank.
+    # One fitting box is enough; if both fit, np.unique keeps one entry. This sort also puts the
+    # fits in the order of proposers and ranks.
     fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
     return Fits(proposers, wrong, *np.divmod(fits, max(len(wrong), 1)))
 

@@ -235,7 +235,7 @@ def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[s
     dict
         ``recall`` (rounded to 32 bits, as in the published code, if requested), ``precision``,
         ``per_image``, ``human_recall`` and ``object_recall``: fractions (pairs per image for
-        ``per_image``), None if there is nothing to divide by.
+        ``per_image``), None if the denominator is 0.
     """
     single = single_precision
     return {

@@ -236,8 +236,8 @@ def _refuse(path: Path, head: bytes) -> None:
     ):
         start = head[:16].decode("latin-1")
         raise InputError(
-            f"{path}: starts with {start!r}, which is not the start of a pickle, JSON, .npz "
-            "or .mat file; give one of these"
+            f"{path}: starts with {start!r}, which is not the start of a pickle, JSON, .npz or "
+            ".mat file; give such a file"
         )
 
 

@@ -122,7 +122,7 @@ class HicoDetections(Format):
     Each file contains ``all_boxes``, a cell array of (HOI classes of the object, in official order)
     x (images of the official test list) whose cells are (n, 9) arrays: human x1, y1, x2, y2, object
     x1, y1, x2, y2, score. Boxes are zero-based (the evaluator adds 1 before comparing them). The
-    files have no image names: images are joined by index. They have no separate verb scores.
+    files have no image names: images are joined by index. The files have no separate verb scores.
 
     A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edges, even
     for boxes narrower than a pixel.

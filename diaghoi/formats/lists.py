@@ -117,9 +117,10 @@ class GenVlkt(_Lists):
 class _CocoLists(_Lists):
     """Distinguish HOI-A from HICO-DET in lists that do not name their data set.
 
-    Both use PPDM's layout. HOI-A, like HOI-W after it, numbers objects from 1 to 11 and verbs from
-    1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these numbers, too.
-    Combinations of object and verb distinguish the data sets: only a few are HOI classes of both.
+    Both data sets use PPDM's layout. HOI-A, like HOI-W after it, numbers objects from 1 to 11 and
+    verbs from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these
+    numbers, too. Combinations of object and verb distinguish the data sets: only a few are HOI
+    classes of both.
     """
 
     kept = True

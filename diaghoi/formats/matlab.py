@@ -2,7 +2,8 @@
 
 SciPy's reader uses a damaged data type as an index into its tables, and recurses into nested cells
 until the stack overflows; both crash the interpreter. This reader checks every length against the
-data. It reads numbers, text, cells and structs, but not objects, functions or sparse matrices.
+data. The reader supports numbers, text, cells and structs, but not objects, functions or sparse
+matrices.
 
 A file has a header of 128 bytes and one element per variable, usually compressed. An element starts
 with its type and length. A matrix consists of elements: flags with the class, the dimensions, the
@@ -267,8 +268,8 @@ class _Element:
     def _plain(self) -> Array | None:
         """Read an unnamed 2-D numeric matrix in one step; return None for any other matrix.
 
-        The published annotations contain millions of these, so this fast path saves most of the
-        time.
+        The published annotations contain millions of such matrices, so this fast path saves most of
+        the time.
         """
         at, size = self.at, len(self.data)
         words = self.plain.unpack_from(self.data, at)

@@ -2,9 +2,9 @@
 
 The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action: ``action_name``,
 ``role_name`` (``agent`` first), and one entry per person in ``image_id``, ``ann_id`` and ``label``
-(1: performs the action); ``role_object_id`` contains the ids for all people and the first role,
-then for the second role, and so on; 0 means no box. Ids are COCO ids; the boxes are in an instances
-file of COCO; the split's ``.ids`` file lists the images.
+(1: performs the action); ``role_object_id`` contains the ids of all people for the first role, then
+for the second role, and so on; 0 means no box. Ids are COCO ids; the boxes are in an instances file
+of COCO; the split's ``.ids`` file lists the images.
 
 QPIC and its descendants convert these annotations to ``test_vcoco.json``, in the layout of
 ``test_hico.json``. Verbs are 0-28: the roles of all actions in official order, and the action

@@ -234,7 +234,7 @@ class Words(Format):
         words = number_words(options.vocabulary, verbs, objects, load_lexicon())
         verb = words.verb
         if listed:
-            # They include V-COCO roles: "cut_with" is the tool with which somebody cuts.
+            # Names include V-COCO roles: "cut_with" is the tool with which somebody cuts.
             roles = {name: number for number, name in enumerate(verb_names(options.vocabulary))}
             pairs = zip(verbs, verb.tolist(), strict=True)
             numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]

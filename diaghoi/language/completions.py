@@ -27,8 +27,8 @@ def connect(
 ) -> Callable[[bytes], httpx2.Response | str]:
     """Return a function that sends the body of a request once, in any thread.
 
-    It returns the reply, whatever its status, or the reason why no complete reply arrived within
-    ``timeout`` seconds in total. The API key is empty if there is none.
+    The function returns the reply, whatever its status, or the reason why no complete reply arrived
+    within ``timeout`` seconds in total. The API key is empty if there is none.
 
     Raises
     ------

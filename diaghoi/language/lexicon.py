@@ -192,7 +192,7 @@ def _read(folder: Path | None) -> Lexicon:
 def read_dict(folder: Path, *, individuals: bool = True) -> Lexicon:
     """Read WordNet's ``dict`` folder, with or without named individuals ("instances").
 
-    It has ``data.noun``, ``index.noun``, ``noun.exc`` and the same files for verbs.
+    The folder has ``data.noun``, ``index.noun``, ``noun.exc`` and the same files for verbs.
 
     Raises
     ------

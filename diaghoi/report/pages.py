@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 # Control characters, marks that change the text direction, and lone surrogates, which UTF-8 cannot
-# encode. File names may contain any of these.
+# encode. File names may contain any of these characters.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

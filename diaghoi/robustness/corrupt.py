@@ -84,7 +84,7 @@ def corrupt_folder(
     seed : int
         Seed of all random choices.
     workers : int
-        Number of processes. With more than one, a script needs the usual ``if __name__ ==
+        Number of processes. With several workers, a script needs the usual ``if __name__ ==
         "__main__":``, because each worker imports it.
     progress : callable, optional
         Called with the number of pictures done since the last call.

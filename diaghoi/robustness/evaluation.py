@@ -146,7 +146,7 @@ def evaluate_study(
     Raises
     ------
     InputError
-        If the annotations or the metric cannot be used, or none of the files can be.
+        If the annotations or the metric cannot be used, or no file can be used.
     """
     check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)

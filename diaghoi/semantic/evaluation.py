@@ -249,8 +249,8 @@ class SemanticEvaluation:
     def miss_rates(self) -> dict[str, float | None]:
         """Shares of annotated triplets and of predictions without a match.
 
-        They refer to the predictions that count in mF1 or, with the suffix ``_all_predictions``, to
-        all predictions.
+        The shares refer to the predictions that count in mF1 or, with the suffix
+        ``_all_predictions``, to all predictions.
         """
         rates: dict[str, float | None] = {}
         for suffix, matched, counted in (

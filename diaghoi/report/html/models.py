@@ -39,7 +39,7 @@ class ShownTriplets:
         Width and height of the images; 0 if unknown.
     sentences : dict of str to dict of int to str
         Sentences on the worst cases of each error, by ledger row (for ``missed_gt``, the row of the
-        annotated triplet). They describe the error and what the oracle does.
+        annotated triplet). The sentences describe the error and what the oracle does.
     """
 
     rows: IntArray

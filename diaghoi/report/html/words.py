@@ -42,9 +42,9 @@ BY_PERSON = MEANINGS | {
 TABLES = (
     "Mean average precision over the HOI classes: by the rules of the benchmark itself, and by "
     "the protocol used on the rest of this page.",
-    "How often each error occurs, and what it costs: an oracle repairs all errors of one kind, "
-    "mAP is computed again, and the difference is ΔmAP. Differences may be negative. They do not "
-    "add up to the gap to 100, because repairing two kinds of error at once gains more than "
+    "How often each error occurs, and what it costs: an oracle repairs all errors of one kind, mAP "
+    "is computed again, and the difference is ΔmAP. Differences may be negative. The differences "
+    "do not add up to the gap to 100, because repairing two kinds of error at once gains more than "
     "repairing each alone.",
     "The two halves of the detector, separately: finding the pairs that interact and rejecting all "
     "others, and naming the actions of the found pairs.",
