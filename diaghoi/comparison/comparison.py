@@ -271,7 +271,8 @@ class Comparison(OneScreen):
         """Mark the numbers that differ significantly between models.
 
         A number stays marked as the best of its column only if the tests distinguish its model from
-        all others, either from the first or, through it, from a model on its other side.
+        all others. The tests compare models with the first, so they also distinguish a
+        significantly better model from a significantly worse one.
 
         Parameters
         ----------

@@ -104,7 +104,7 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
     Parameters
     ----------
     studies : sequence of tuple
-        Data set and protocol of each.
+        Data set and protocol of each study.
 
     Raises
     ------

@@ -76,9 +76,9 @@ class Protocol:
     name : str
         Name shown in tables, figures and files.
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
-        HOI classes that count: all classes; classes of real interactions (not of the verb
+        HOI classes that count: all classes; classes of real interactions (without
         `no_interaction`); classes with a role for an object; classes that the data set marks for
-        evaluation; or all classes of a data set whose classes are verbs, whatever the object.
+        evaluation; or all classes if classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
         How a prediction is matched to its annotation: by both boxes and their categories
         (HICO-DET), or by the person it overlaps most and then by role (V-COCO, where categories do

@@ -27,7 +27,7 @@ FEW_DECIDE = ": a few predictions decide these means"
 """Parts of notes that determine the order of a report's first lines."""
 
 FEW = 100
-"""Number of annotated triplets below which a note warns that a group's mean rests on few."""
+"""Number of annotated triplets below which a note warns about a group's mean."""
 
 
 def image_notes(
@@ -61,8 +61,8 @@ def image_notes(
     left_empty = names[empty].tolist()
     if left_empty:
         notes.append(
-            f"{number_of('image', len(left_empty))} without any predicted triplet, though triplets "
-            f"are annotated there, which count as not found: {some_of(left_empty)}"
+            f"{number_of('image', len(left_empty))} without any predicted triplet, although "
+            f"triplets are annotated there; these count as not found: {some_of(left_empty)}"
         )
     unannotated = names[predicted & ~annotated].tolist()
     if unannotated:

@@ -65,7 +65,8 @@ def test_images_left_empty_are_named() -> None:
     )
     notes = diagnose(truth, found).notes
     assert notes[0] == (
-        "2 images without any predicted triplet, though triplets are annotated there, which count "
+        "2 images without any predicted triplet, although triplets are annotated there; these "
+        "count "
         "as not found: 1.jpg, 2.jpg"
     )
     whole = diagnose(truth.take([0]), found.take([0])) + diagnose(truth.take([1]), found.take([1]))
