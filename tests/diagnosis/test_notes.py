@@ -66,8 +66,7 @@ def test_images_left_empty_are_named() -> None:
     notes = diagnose(truth, found).notes
     assert notes[0] == (
         "2 images without any predicted triplet, although triplets are annotated there; these "
-        "count "
-        "as not found: 1.jpg, 2.jpg"
+        "count as not found: 1.jpg, 2.jpg"
     )
     whole = diagnose(truth.take([0]), found.take([0])) + diagnose(truth.take([1]), found.take([1]))
     assert whole.notes[0].startswith("1 image without any predicted triplet")
