@@ -168,7 +168,8 @@ class ProtocolOptions:
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:
-            # The names of splits depend on the data set, which only the files may show.
+            # The names of splits depend on the data set, which may be unknown before the files are
+            # read.
             if vocabulary is not None:
                 raise
 

@@ -111,7 +111,7 @@ def read_human_ratings(
     if len(people) < 2:
         raise InputError(
             f"{path}: ratings of {len(people)} people ({some_of([*people]) or 'none'}); agreement "
-            f"needs ratings by at least two, in whole numbers from 0 to {highest}"
+            f"needs ratings by at least two people, in whole numbers from 0 to {highest}"
         )
     ratings = [_ratings(path, cells, highest) for cells in people.values()]
     described = {name: cells for name, cells in others.items() if name not in people}
@@ -183,7 +183,7 @@ def _values(cells: Iterable[_Cell]) -> list[float | None]:
 
 
 def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
-    """Check whether most cells are ratings; a column with a typo is still one of ratings."""
+    """Check whether most cells are ratings; a column of ratings may contain a typo."""
     values = _values(cells)
     return name.lower() not in ITEMS and 2 * sum(_fits(v, highest) for v in values) > len(values)
 
