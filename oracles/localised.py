@@ -83,8 +83,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 ON_FOUND_PAIRS = "on found pairs"
 """Name of this rule in all output."""
-LOST_PAIR = "a triplet whose pair no prediction finds is missed, not a wrong action"
-OWN_ATTEMPT = "a wrong prediction can stand only for a triplet of its own object"
+LOST_PAIR = "if no prediction finds a triplet's pair, the triplet is missed, not a wrong action"
+OWN_ATTEMPT = "a wrong prediction attempts only triplets of its own object"
 OWN_OBJECT = "a wrong action with a person's own object is an action error"
 PUBLISHED = "a wrong action with a person's own object is an association error"
 """What the published rule for V-COCO says about the same case."""

@@ -53,7 +53,7 @@ class FigureOptions:
     only: str | None = option(
         None,
         metavar="NAME,...",
-        help="Only these figures, separated by commas; '--only help' lists them.",
+        help="Only these figures, separated by commas; --only help lists them.",
         callback=options.explaining(_listed),
         is_eager=True,
     )

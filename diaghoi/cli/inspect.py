@@ -149,7 +149,7 @@ def _print_file(result: dict[str, Any], alone: bool, following: str) -> None:
     if result["annotations"]:
         rows["annotations"] = "in the file"
     if result["kind"] == "predictions" and inspection.PAIRS_OF_TRIPLETS in rows:
-        rows["pair list"] = "none: the triplets' pairs determine pair recall"
+        rows["pair list"] = "none: the pairs of the triplets are used"
     _print_rows(rows.items())
     inside = " in these images" if sample else " in the file itself" if alone else ""
     more = "; add --annotations to compare it with its annotations" if alone else ""

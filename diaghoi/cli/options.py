@@ -238,7 +238,7 @@ def also(keys: Mapping[str, Key]) -> Any:
         None,
         metavar="NAME[=VALUE],...",
         panel=EXTRAS,
-        help=f"{', '.join(keys)}; '--also help' explains them. Repeatable.",
+        help=f"{', '.join(keys)}; --also help explains them. Repeatable.",
         callback=helping("--also", keys),
         is_eager=True,
     )

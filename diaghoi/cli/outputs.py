@@ -50,8 +50,8 @@ class OutputOptions:
         None,
         metavar="PATH",
         panel=options.FILES,
-        help="File to write, of the type of its suffix; a folder gets all files; -.csv and so on "
-        "print to stdout. Repeatable.",
+        help="File to write, of the type of its suffix; a folder gets all files; -.csv prints "
+        "the CSV to stdout, and so on. Repeatable.",
     )
     json: Path | None = option(
         None, panel=options.FILES, help="Write all results to this JSON file; - for stdout."

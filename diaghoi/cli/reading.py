@@ -61,7 +61,7 @@ class ReadingOptions:
         None,
         metavar="KEY=VALUE,...",
         panel=options.READING,
-        help="How to read files that are not recognised correctly; '--read help' lists the keys.",
+        help="How to read files that are not recognised correctly; --read help lists the keys.",
         callback=options.helping("--read", READ),
         is_eager=True,
     )
@@ -109,8 +109,8 @@ class ProtocolOptions:
         metavar="NAME,...",
         panel=options.COUNTS,
         help="Evaluation protocol [that of the data set], changed by iou=0.75, "
-        "ap=area, rare=test, top=100; or, in quotes, the line that a report ends with. '--protocol "
-        "help' lists the names.",
+        "ap=area, rare=test, top=100; or, in quotes, the protocol line of a report. --protocol "
+        "help lists the names.",
         callback=options.explaining(
             lambda: (
                 f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"

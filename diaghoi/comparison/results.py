@@ -291,8 +291,8 @@ def actions_remark(results: Sequence[Result]) -> str:
         full = figure(result, "actions", "map")
         if full is not None and len(known) > 1 and not min(known) <= full <= max(known):
             return (
-                "Actions: means over the verbs of each group, so Full can lie below or above all "
-                "of them."
+                "Actions: the mean of a group is over its verbs, so Full can lie below or above "
+                "all groups."
             )
     return ""
 

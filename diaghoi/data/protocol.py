@@ -460,7 +460,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
             problem = (
                 f"'{lacking[0]}' is not one of its choices" if lacking else "is not the whole line"
             )
-            raise InputError(f"--protocol {line}: {problem}; copy a line that a report ends with")
+            raise InputError(f"--protocol {line}: {problem}; copy the protocol line of a report")
     return chosen
 
 
@@ -553,7 +553,7 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     ----------
     name : str or Protocol
         One of ``PROTOCOLS``, optionally followed by choices, ``hico-det-520,iou=0.75,ap=area``; the
-        line that a report ends with, ``hico-det-520|11pt|zero|iou.75|rare.train``; or your own
+        protocol line of a report, ``hico-det-520|11pt|zero|iou.75|rare.train``; or your own
         protocol.
     usual : Protocol, optional
         Default protocol of the data set. Choices without a name, such as ``iou=0.75``, change this

@@ -55,7 +55,7 @@ def test_inspect_predictions(run, data) -> None:
         f"Next: diaghoi report {data.predictions} --annotations FILE",
     ]
     assert "  triplets read as         verbs from 0" in lines
-    assert "  pair list                none: the triplets' pairs determine pair recall" in lines
+    assert "  pair list                none: the pairs of the triplets are used" in lines
     assert any(line.startswith("  triplet score ") for line in lines)
 
 

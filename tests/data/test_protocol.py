@@ -217,7 +217,7 @@ def test_a_line_with_groups_needs_the_same_groups(group: Group) -> None:
         ("hico-det,name=a", "'name' is not known"),
         ("", "unknown protocol ''"),
         ("iou=0.75|zero", "unknown protocol 'iou=0.75'"),
-        ("hico-det|11pt|zero|iou.5", "is not the whole line; copy a line that a report ends with"),
+        ("hico-det|11pt|zero|iou.5", "is not the whole line; copy the protocol line of a report"),
         (
             "hico-det|11pt|zero|iou.5|rare.train|never",
             "'never' is not one of its choices; copy a line",

@@ -37,7 +37,7 @@ from diaghoi.report.text import report_tables
 from diaghoi.semantic.confusions import word_confusions
 from diaghoi.statistics.attribution import attribute
 
-LOST = "a triplet whose pair no prediction finds is missed, not a wrong action"
+LOST = "if no prediction finds a triplet's pair, the triplet is missed, not a wrong action"
 
 
 def simulated(data_set: str, labels: str = "A") -> tuple[tuple[Scenes, ...], list[Diagnosis]]:

@@ -83,7 +83,7 @@ def test_a_mean_of_verbs_that_lies_beside_its_groups_is_explained(
 ) -> None:
     result["actions"] |= {"rare": {"map": rare}, "non_rare": {"map": non_rare}}  # Full: 0.46
     text = " ".join(shown(result).split())
-    assert ("Actions: means over the verbs of each group, so Full can lie" in text) == said
+    assert ("Actions: the mean of a group is over its verbs, so Full can lie" in text) == said
 
 
 def test_notes_can_be_left_out(result) -> None:
