@@ -48,7 +48,7 @@ class FigureOptions:
 
     study: options.StudyFile
     out: options.Folder
-    column: options.Column = "double"
+    column: str = option("double", among=options.COLUMNS, help=options.COLUMN_HELP)
     format: str = option("pdf", help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
     only: str | None = option(
         None,

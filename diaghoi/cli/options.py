@@ -432,7 +432,10 @@ Resamples = Annotated[
 ]
 Seed = Annotated[int, option(panel=SURE, min=0, max=LARGEST_SEED, help="Random seed.")]
 StudyFile = Annotated[
-    Path, argument(metavar="STUDY.toml", help="A .toml file that lists models and files.")
+    Path,
+    argument(
+        metavar="STUDY.toml", help="A .toml file that lists one or more models with their files."
+    ),
 ]
 Labels = Annotated[
     str | None,
@@ -449,13 +452,15 @@ Label = Annotated[
         callback=checked(check_label),
     ),
 ]
+COLUMNS = ("single", "double")
+COLUMN_HELP = "Width of figures: a single (3.25 in) or a double (6.875 in) column."
 Column = Annotated[
     str,
     option(
         panel=FILES,
         rare=True,
-        among=("single", "double"),
-        help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
+        among=COLUMNS,
+        help=COLUMN_HELP,
     ),
 ]
 WordNet = Annotated[

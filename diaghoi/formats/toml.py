@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,17 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     try:
         size = ordinary(path).stat().st_size
-        data = path.read_bytes() if size <= _LARGEST else b""
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+    try:
+        # The end of a large file is not read, and may cut a character.
+        text = getincrementaldecoder("utf-8")().decode(data, final=size <= _LARGEST)
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: not TOML, because it is not UTF-8 text; give a .toml file"
+        ) from None
     if size > _LARGEST:
         raise InputError(
             f"{path}: has {size:,} bytes, and a TOML file may have {_LARGEST:,}; remove what it "
@@ -45,12 +54,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     if _DEEP.search(data):
         raise InputError(f"{path}: not valid TOML here (a key with too many parts)")
     try:
-        content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
+        content: dict[str, Any] = tomllib.loads(text.replace("\r\n", "\n"))
         return content
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{path}: not TOML, because it is not UTF-8 text; give a .toml file"
-        ) from None
     except (ValueError, RecursionError) as error:
         what = " ".join(str(error).split())
         raise InputError(

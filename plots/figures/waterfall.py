@@ -34,7 +34,10 @@ SHORT_OF_100 = (
     "that repairs remove, such as duplicates."
 )
 
-READING = "On found pairs: {}. delta_map follows the published rule."
+READING = (
+    "These costs are on found pairs: {}. ΔmAP in other figures and tables follows the published "
+    "rule."
+)
 
 
 class WaterfallBar(NamedTuple):

@@ -50,3 +50,7 @@ def test_a_file_that_nobody_wrote_by_hand(run) -> None:
     done = run("figures", "study.toml", "--out", "new")
     assert done.code == 2
     assert "study.toml: has 4,400,000 bytes, and a TOML file may have 4,194,304" in done.err
+    # A large prediction file in the place of a study is not a study that is too long.
+    Path("preds.npz").write_bytes(b"PK\x03\x04\xff" * 1_000_000)
+    done = run("figures", "preds.npz", "--out", "new")
+    assert "preds.npz: not TOML, because it is not UTF-8 text; give a .toml file" in done.err

@@ -50,6 +50,7 @@ def study(files: Path, alone: Path) -> Callable[..., Path]:
 
 
 def test_the_figures_are_listed(run) -> None:
+    assert "--column" in run("figures", "--help").out
     done = run("figures", "--only", "help")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()

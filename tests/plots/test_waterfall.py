@@ -66,8 +66,10 @@ def test_it_says_how_errors_are_read() -> None:
             plots.SINGLE_COLUMN,
         )
         text = " ".join(notes_of(figure))
-        said = "On found pairs: a triplet whose pair no prediction finds is missed" in text
-        assert said == ("delta_map follows the published rule." in text) == says
+        said = "on found pairs: if no prediction finds a triplet's pair" in text
+        assert (
+            said == ("ΔmAP in other figures and tables follows the published rule." in text) == says
+        )
         assert (clause in text) == of_persons
 
 
