@@ -194,11 +194,11 @@ BAD_ROWS = {
     },
     "a.jpg,0,push,bicycle,no\na.jpg,0,push,bicycle,yes": "line 3: contradicts line 2 about 'push b",
     "z.jpg,0,push,bicycle,no": "no verdict on any of the 2 images.*a.jpg.*z.jpg",
-    "": "no verdict on any of the 2 images.*none here",
+    "": "no verdict on any of the 2 images.*first here is none",
 }
 PUSH = '"image": "a.jpg", "class": "push bicycle", "verdict"'
 BAD_FILES = {
-    "": "no verdict on any of the 2 images.*none here",
+    "": "no verdict on any of the 2 images.*first here is none",
     "image,person,verb,object,veredict\na.jpg,0,push,bicycle,no\n": "'verdict' is missing .did you",
     "picture,verdict\na.jpg,no\n": "line 2: 'image' is missing",
     '{"image": "a.jpg"': "v.txt: cut off or damaged JSON",
