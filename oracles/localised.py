@@ -89,7 +89,7 @@ OWN_OBJECT = "a wrong action with a person's own object is an action error"
 PUBLISHED = "a wrong action with a person's own object is an association error"
 """What the published rule for V-COCO says about the same case."""
 LEFT_OUT = (
-    "wrong actions with an object box are missing: the published rule calls them associations"
+    "wrong actions with an object box are left out: the published rule calls them associations"
 )
 """What the mAP of actions on found pairs leaves out on V-COCO."""
 

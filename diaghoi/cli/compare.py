@@ -47,8 +47,9 @@ class TableOptions(outputs.ScreenOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only these tables, by heading (pairs, 'dmap (rare)'); overview; compact: fits a "
-        "paper's column; NAME-by-data-set: data sets side by side. JSON holds all tables.",
+        help="Only the tables with these headings, such as pairs or 'dmap (rare)'; or overview, "
+        "compact (fits a paper's column), or NAME-by-data-set (data sets side by side). JSON has "
+        "all tables.",
     )
     columns: list[str] | None = option(
         None,

@@ -50,8 +50,8 @@ class OutputOptions:
         None,
         metavar="PATH",
         panel=options.FILES,
-        help="File to write, of the type of its suffix; a folder gets all files; -.csv prints "
-        "the CSV to stdout, and so on. Repeatable.",
+        help="File to write, such as a .csv; its suffix decides the type. A folder gets all files; "
+        "-.csv prints to stdout. Repeatable.",
     )
     json: Path | None = option(
         None, panel=options.FILES, help="Write all results to this JSON file; - for stdout."

@@ -205,8 +205,8 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
             notes.append(
                 f"{TITLES.get(split, split)}: {number_of('class', len(found))} with "
                 f"{number_of('annotated triplet', int(found.sum()))}; "
-                f"{number_of('class', int((found == 1).sum()))} with a single one"
-                f"{FEW_DECIDE}; the intervals of report --bootstrap show how much"
+                f"{number_of('class', int((found == 1).sum()))} with a single triplet"
+                f"{FEW_DECIDE}; see report --bootstrap"
             )
     return notes
 

@@ -126,13 +126,15 @@ def shortened(labels: Sequence[str], size: int) -> list[str]:
     labels : sequence of str
         Distinct labels.
     size : int
-        Maximum width of a label in characters, at least 8.
+        Maximum width of a label in characters; at least 8 if a label is wider.
 
     Returns
     -------
     list of str
         Shortened labels, with leading numbers if their starts and ends do not distinguish them.
     """
+    if all(cell_len(label) <= size for label in labels):
+        return list(labels)
     for tail in sorted(range(1, size - 1), key=lambda tail: abs(tail - size // 2)):
         short = [_cut(label, size, tail) for label in labels]
         if len(set(short)) == len(labels):

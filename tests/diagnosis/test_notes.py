@@ -142,7 +142,7 @@ def test_groups_of_classes_with_few_triplets_are_named() -> None:
     (note,) = [each for each in result.notes if "decide these means" in each]
     assert note.startswith(
         f"Rare: {(per_class > 0).sum()} classes with {rare.sum()} annotated triplets; "
-        f"{(per_class == 1).sum()} classes with a single one: "
+        f"{(per_class == 1).sum()} classes with a single triplet: "
     )
     classes = np.unique(truth.triplet_class[words.interacting[truth.triplet_class]])
     assert result.counts["classes_in_mean"]["full"] == len(classes)

@@ -107,7 +107,7 @@ def test_v_coco_says_what_is_left_out() -> None:
         plots.figure_of(plots.FIGURES["action_ap"], [model], 3.25),
     ):
         text = " ".join(notes_of(figure))
-        assert "Wrong actions with an object box are missing: the published rule" in text
+        assert "Wrong actions with an object box are left out: the published rule" in text
     (note,) = notes_of(action_ap({"a": FEW}).figure)
     assert "associations" not in note
 

@@ -375,6 +375,8 @@ def test_the_overview_is_one_screen(
 
 def test_labels_are_shortened_where_they_are_the_same() -> None:
     assert shortened(["abc", "0123456789abcdef"], 8) == ["abc", "012…cdef"]
+    for size in (1, 2, 8):
+        assert shortened(["A", "B"], size) == ["A", "B"]
     assert shortened(["a name that is 1 long", "a name that is 2 long"], 10) == [
         "a n…1 long",
         "a n…2 long",
