@@ -231,7 +231,7 @@ def test_models_and_splits_that_are_left_out_are_named():
 @pytest.mark.parametrize("backbones", [("", ""), ("R50", ""), ("R50", "R50")])
 def test_one_backbone_is_no_comparison(backbones):
     models = [model(f"m{n}", backbone=backbone) for n, backbone in enumerate(backbones)]
-    with pytest.raises(NotApplicable, match="give backbone, and label or stage"):
+    with pytest.raises(NotApplicable, match="give the keys backbone, and label or stage"):
         figure_of(FIGURES["delta_map_backbone"], models, DOUBLE_COLUMN)
 
 
