@@ -485,7 +485,7 @@ def _delta_map_backbone(figure: Figure, models: Sequence[ModelData]) -> None:
     if not rows:
         raise NotApplicable(
             "it shows models of one name or stage with different backbones, and the study has "
-            "none: give backbone, and label or stage"
+            "none: give the keys backbone, and label or stage"
         )
     _draw_rows(figure, rows, shown)
     keys = {model.key for model in shown}
