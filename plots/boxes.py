@@ -174,7 +174,7 @@ def _span(whole: PictureFrame, box: Box) -> float:
 
 
 def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
-    """Return the part of an image of which a box spans the given share, at most the whole."""
+    """Crop an image so that a box spans the given share; return the image if it is smaller."""
     factor = room / max(_span(whole, box), room / MOST_ENLARGED)
     if factor < ENLARGED:
         return whole

@@ -292,9 +292,9 @@ def confident_people(images: LabelledImages) -> BoolArray:
 
     The confidence of a found annotated person is the highest score of the predictions whose human
     box reaches this person. An unmatched human box has an IoU below :data:`BACKGROUND_IOU` with
-    every annotated person. A false positive with an unmatched box is confident if its box, or
-    another unmatched box that reaches it, has a prediction with a high score: at least the lower
-    median confidence of the people found in the image.
+    every annotated person. A false positive with an unmatched box is confident if any prediction
+    with this box, or with another unmatched box that reaches it, scores at least the lower median
+    confidence of the people found in the image.
     """
     annotations, predictions = images.annotations, images.predictions
     overlap = images.matched.overlap

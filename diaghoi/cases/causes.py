@@ -103,7 +103,8 @@ CAUSES: dict[str, Cause] = {
             "confident_person",
             "Confident person",
             f"Its person box reaches IoU {BACKGROUND_IOU} with no annotated person, but "
-            "predictions there score as high as those for half of the people found in the image.",
+            "predictions with that box score at least as high as those for half of the people "
+            "found in the image.",
         ),
         Cause("model", "None of these patterns", "None of these."),
     )

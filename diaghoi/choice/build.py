@@ -370,7 +370,7 @@ def _texts(
 
 
 def published_name(image: str, vocabulary: Vocabulary) -> str:
-    """Return an image name as in questions: V-COCO images, numbers here, have COCO names."""
+    """Return an image name as questions write it: V-COCO images get their COCO file names."""
     if vocabulary.name != "v-coco" or not image.isdecimal():
         return image
     split = "val2014" if image in v_coco_images()["test"] else "train2014"

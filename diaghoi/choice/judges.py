@@ -117,7 +117,7 @@ def similarity_judge(
     """Create a judge that calls candidates consistent if an annotated one means nearly the same.
 
     The table compares verbs, and is fitted to the verbs of the images. Two actions on the same
-    object may be the same if their similarity, in [0, 1], reaches the threshold.
+    object count as possibly the same if their similarity, in [0, 1], reaches the threshold.
     """
     targets = [each for image in image_targets for each in (image.scene, *image.people)]
     named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}

@@ -43,7 +43,7 @@ _NEGATIONS = word_set(
     "not no never without isn't aren't wasn't doesn't don't neither nor cannot can't"
 )
 ENDINGS = ("ing", "ed", "es", "s")
-# Words allowed between a verb and its object, mostly adjectives.
+# Number of words allowed between a verb and its object; mostly adjectives.
 BETWEEN = 2
 
 

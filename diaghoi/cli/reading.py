@@ -164,7 +164,7 @@ class ProtocolOptions:
         return None if chosen.top == spelt(chosen.name, usual).top else chosen.top
 
     def check(self, vocabulary: Vocabulary | None) -> None:
-        """Reject choices that suit no data set, or not the named one, before files are read."""
+        """Before reading files, reject choices that suit no data set, or not the named data set."""
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:

@@ -282,7 +282,7 @@ class _ClassShares:
         return {key: values[hois].sum(axis=0) for key, hois in self.members.items()}
 
     def influence(self) -> FloatArray:
-        """Return the loss in mAP when each of the N images is left out.
+        """Return, for each of the N images, the loss in mAP when it is left out.
 
         A class that is annotated only in this image leaves the mean.
         """

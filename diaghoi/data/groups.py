@@ -224,7 +224,7 @@ def _base_of(
     if len(signs) == 2:
         raise InputError(
             f"{file}: counted from 0, {signs[0]}, but counted from 1, {signs[1]}: count the "
-            "classes of all groups from one number"
+            "classes of all groups from 0, or all from 1"
         )
     for base, sign in signs.items():
         why = ", because one of them is 0" if 0 in every else f": then {sign}"

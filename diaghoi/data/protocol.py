@@ -374,7 +374,7 @@ _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number of at least 0"),
 }
-"""Numeric choices: the type, the minimum and maximum, and both in words."""
+"""Numeric choices: type, minimum, maximum, and a description of the limits in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
 """Type, limits and words of all other numeric choices, which are numbers of triplets."""
 

@@ -63,8 +63,8 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
             made = "their width and height are computed" if sized else "they are scaled"
             where = "" if sized else " to the original image"
             sentences.append(
-                f"{name} boxes are {' and '.join(said)} compared with annotated boxes (medians of "
-                f"{int(members.sum())}): check how {made}{where}"
+                f"{name} boxes are {' and '.join(said)} compared with annotated boxes (medians "
+                f"over {int(members.sum())} boxes): check how {made}{where}"
             )
     return sentences
 

@@ -180,8 +180,8 @@ def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[s
         ]
     if vocabulary.interacting[np.diff(benchmark.bounds) > 0].all():
         return [
-            "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in "
-            "the official means"
+            "the predictions contain no triplets of `no_interaction`: these classes count as AP 0 "
+            "in the official means"
         ]
     return []
 

@@ -107,7 +107,7 @@ class ClosePairs:
         )
 
     def kept(self, iou: float) -> BoolArray:
-        """Return a mask, (P,), of the pairs kept at a threshold at least that of :meth:`of`."""
+        """Return a mask, (P,), of the pairs kept at a threshold, not below that of :meth:`of`."""
         close = np.flatnonzero(self.overlap > iou)
         return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 
@@ -352,8 +352,8 @@ def _overlap_of_pairs(
 def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     """Return a mask of the rows that a better, kept row suppresses.
 
-    A loop would decide row by row from the best. Instead, each round keeps the undecided rows that
-    no better undecided row suppresses, and drops the rows that they suppress.
+    A loop would decide row by row from the best. Instead, each round keeps every undecided row that
+    no better undecided row suppresses, and drops the rows that the kept rows suppress.
 
     Parameters
     ----------

@@ -187,8 +187,8 @@ class LocalEngine:
             except BrokenProcessPool:  # not the fault of a file
                 executor.shutdown(wait=False)
                 raise InputError(
-                    "the worker processes do not start; a script that calls this needs "
-                    "\"if __name__ == '__main__':\" around the call, or give one worker"
+                    "the worker processes do not start; in a script, put the call under "
+                    "\"if __name__ == '__main__':\", or give one worker"
                 ) from None
             self._started = True
         return executor.submit(guarded, *call), executor

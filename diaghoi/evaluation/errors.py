@@ -73,7 +73,7 @@ def fits_of(
     wrong: IntArray,
     pair: IntArray,
 ) -> Fits:
-    """Find the wrong predictions that share a right box with each annotated triplet.
+    """Find, for each annotated triplet, the wrong predictions that have one of its boxes.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Interpret the numbers in files: how objects, verbs and HOI classes are numbered.
 
 Box labels are evidence of the object numbering: a person is 0 in COCO-80, 1 in COCO's own ids and
-49 in HICO's alphabetical order. A label that does not exist in one numbering may exist in another
-with the same number for a person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have
-their own numbering, which some code bases shift to another first number.
+49 in HICO's alphabetical order. A label that is invalid in one numbering may be valid in another
+that has the same number for a person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions`
+have their own numbering, which some code bases shift to another first number.
 
 A triplet's number is the number of a verb or an HOI class, counted from zero or one: code bases
 write any of these under the same key. Under the right reading, nearly all confident triplets are

@@ -603,7 +603,7 @@ def open_file(
     most: int | None = None,
     **reading: Unpack[Reading],
 ) -> Opened:
-    """Open a file of any kind, with annotations that it holds in addition to predictions.
+    """Open a file of any kind, including any annotations that it has besides predictions.
 
     Parameters and errors are as in :func:`read`; ``annotated`` and ``fitting`` are as in
     :func:`open_both`, and ``most`` is as in :func:`diaghoi.formats.content.load`.

@@ -204,7 +204,8 @@ def _scenes(
     """Sort triplets by image, then by descending score, then by class.
 
     The columns are class, image, both boxes, score, and optionally the scores of the human box,
-    object box and action. Images are numbered as in their names, or by their index in ``names``.
+    object box and action. The number of an image is the number in its name or, given ``names``, its
+    index there.
     """
     order = np.lexsort((columns[0], -columns[3], columns[1]))
     hoi, image, boxes, score, *others = (column[order] for column in columns)

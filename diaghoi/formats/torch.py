@@ -27,7 +27,7 @@ from diaghoi.formats.pickle import (
     size_of,
 )
 
-# NumPy type of each storage; bfloat16 is stored under the type of its bits.
+# NumPy type of each storage; bfloat16, which NumPy lacks, is read as 16-bit integers.
 _REAL = {
     "Double": "f8", "Float": "f4", "Half": "f2", "BFloat16": "u2", "Long": "i8", "Int": "i4",
     "Short": "i2", "Char": "i1", "Byte": "u1", "Bool": "u1",
@@ -70,7 +70,7 @@ def _size(limit: Limit, lengths: object) -> tuple[int, ...]:
 def _tensor(
     limit: Limit, storage: object, offset: Any, shape: Any, strides: Any, *more: Any
 ) -> Array:
-    """Rebuild a tensor; hooks and whether it needs a gradient do not affect its numbers."""
+    """Rebuild a tensor; its hooks and ``requires_grad`` do not matter and are ignored."""
     if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
         raise UnpicklingError("a tensor has no storage, or no valid offset in one")
     # The last dict shows conjugated and negated views. Hashing tuples could take forever.

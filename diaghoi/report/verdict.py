@@ -176,7 +176,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def unusual(notes: Iterable[str]) -> list[str]:
-    """Drop the notes on where files are or how they were read that do not matter to readers."""
+    """Drop notes that do not matter to readers: where files are, and how they were read."""
     return [note for note in notes if not _is_usual(note)]
 
 

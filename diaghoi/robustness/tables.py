@@ -130,7 +130,7 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
     severities = f"{'at' if single else 'over'} {scope.severities}"
     limits = [NO_CRI] if single else []
     if not scope.complete:
-        whole = f"all {len(CORRUPTIONS)} corruptions in {len(SEVERITIES)} severities"
+        whole = f"all {len(CORRUPTIONS)} corruptions at {len(SEVERITIES)} severities"
         limits.append(f"Over {scope.words}: not comparable with MRI and CRI over {whole}.")
     both = _both("", scope.title)
     scores = [_clean(path, head) for path, head in scores_with(metric, result).items()]

@@ -2,9 +2,9 @@
 
 A confusion is a word that is predicted where another word is annotated: at both boxes of the
 prediction or, without an object box (V-COCO), for the annotated person. If several words are
-annotated there, the word to which the prediction is assigned counts, or else the first word in the
-annotations; so the order of the annotations matters. Similarity tables play no part, so a confusion
-costs the same everywhere.
+annotated there, the word to which the prediction is assigned counts. If it is assigned to none, the
+first word in the annotations counts, so the order of the annotations matters. Similarity tables
+play no part, so a confusion costs the same everywhere.
 
 On V-COCO, verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published
 rule, a wrong verb on the person's own object is an association, and wrong actions have no object

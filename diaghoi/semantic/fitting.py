@@ -193,7 +193,7 @@ def fit_open(
 def _candidates(
     table: _Table, readings: Sequence[WordForms], size: int, pos: Pos, lexicon: Lexicon
 ) -> tuple[list[list[int]], list[set[int]]]:
-    """Return the table rows and synsets that each word may mean; the first ``size`` rows count."""
+    """Return the table rows and synsets that each word may mean; only rows below ``size`` count."""
     candidates: list[list[int]] = []
     known: list[set[int]] = []
     for number, reading in enumerate(readings):

@@ -295,7 +295,7 @@ class Sightings(NamedTuple):
     image, label : (S,) int array
         Image, and the category that the detector assigns.
     instance : (S,) int array
-        The annotated instance, as the first annotated box that shows it; -1 for background.
+        Index of the first annotated box of the instance; -1 for background.
     xyxy : (S, 4) float64 array
         Box in pixels.
     logit : (S,) float64 array

@@ -71,7 +71,7 @@ class Difference:
         The result as a sentence.
     p_least : float
         Smallest ``p`` that the number of exchanges allows. A ``p`` this small is only a bound: no
-        exchange differed as much.
+        exchange gave a difference as large.
     together : int
         Number of comparisons for which ``p_holm`` is corrected.
     significant : bool

@@ -59,9 +59,9 @@ class Finding:
     images, annotated : int
         Number of images and of annotated triplets in the slice.
     values : tuple of float
-        The mean precision at which triplets are found elsewhere, and here; for two detectors, the
-        second minus the first. For one detector, the value elsewhere is the value here minus the
-        difference.
+        The mean precision at which triplets are found outside the slice and inside it; for two
+        detectors, the second detector's minus the first's. For one detector, the value elsewhere is
+        the value here minus the difference.
     difference : float
         Here minus elsewhere; for one detector, the advantage of triplets here over others of their
         class, averaged with class weights that depend on the number of triplets on both sides.

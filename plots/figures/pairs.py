@@ -111,7 +111,7 @@ def pair_recall_table(
 
 
 def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
-    """Draw the lines of one sweep, from a large marker for all pairs to fewer pairs."""
+    """Draw the lines of one sweep; each starts at a large marker, which stands for all pairs."""
     for number, table in enumerate(tables):
         rows = [row for row in table if row.sweep == sweep]
         rows = [row for row in rows if row.per_image >= min(FEWEST, rows[0].per_image)]

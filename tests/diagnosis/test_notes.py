@@ -108,8 +108,8 @@ def test_no_interaction_triplets() -> None:
     both = (RIDE, NO_INTERACTION)
     without = diagnose(annotated("a", verbs=both), predicted("a")).notes
     assert without[-1] == (
-        "the predictions contain no triplets of `no_interaction`: these classes count AP 0 in the "
-        "official means"
+        "the predictions contain no triplets of `no_interaction`: these classes count as AP 0 in "
+        "the official means"
     )
     assert diagnose(annotated("a", verbs=both), predicted("a", verbs=both)).notes == (NO_PAIR_FILE,)
 

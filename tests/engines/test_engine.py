@@ -157,7 +157,7 @@ def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:
         "    print(list(engine.run([Task('a', int, ())])))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert "InputError: the worker processes do not start; a script" in done.stderr
+    assert "InputError: the worker processes do not start; in a script" in done.stderr
     assert done.stdout == ""
 
 

@@ -27,7 +27,7 @@ from diaghoi.robustness.profile import score_paths
 from diaghoi.robustness.study import CLEAN, read_robustness_study
 from diaghoi.robustness.tables import sentences, summary
 
-REST = "not comparable with MRI and CRI over all 20 corruptions in 5 severities"
+REST = "not comparable with MRI and CRI over all 20 corruptions at 5 severities"
 WORDS = "3 of 20 corruptions (motion blur, Gaussian noise, occlusion), severities 1 and 5"
 SIMILARITY = "Similarity: verb_scores (verb_scores.csv) and object_scores (object_scores.csv)."
 MEASURE = "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU >= 0.5;"

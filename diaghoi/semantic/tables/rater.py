@@ -178,7 +178,7 @@ class Raters:
     Parameters
     ----------
     clients : sequence of Client
-        One cost per rater, starting with the filter.
+        One client per rater, starting with the filter.
     store : AnswerStore
         Store of the answers.
     batch : int
