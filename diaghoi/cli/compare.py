@@ -47,9 +47,8 @@ class TableOptions(outputs.ScreenOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only the tables with these headings, such as pairs or 'dmap (rare)'; or overview, "
-        "compact (fits a paper's column), or NAME-by-data-set (data sets side by side). JSON has "
-        "all tables.",
+        help="Only tables with these headings (pairs, 'dmap (rare)'), or overview, compact (for a "
+        "paper's column), NAME-by-data-set (side by side). JSON has all tables.",
     )
     columns: list[str] | None = option(
         None,

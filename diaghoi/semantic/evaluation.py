@@ -129,7 +129,7 @@ class SemanticEvaluation:
         return np.bincount(self._classes[1], minlength=len(self._classes[0]))
 
     def _charged(self, free: BoolArray) -> tuple[IntArray, IntArray]:
-        """Unmatched predictions that count against an annotated interaction, and this interaction."""
+        """Unmatched predictions that count against annotated interactions; these interactions."""
         keys, nearest = self._classes[0], self.candidates.nearest
         place = np.minimum(np.searchsorted(keys, nearest), len(keys) - 1)
         # A class of the data set without annotations has no AP that false positives could lower.

@@ -127,7 +127,7 @@ REFUSED = {
     "--protocol top-of-class=99999999999999999999": "protocol.top_of_class: is 999999999",
     "--protocol iou=.5,iou=.6": "--protocol iou=.6: iou is given twice; give one value",
     "--protocol ap=are": "protocol.average_precision: is 'are' (did you mean 'area'?); give",
-    "--protocol hico-det|11pt": "hico-det|11pt: is not the whole line; copy a line that a report",
+    "--protocol hico-det|11pt": "hico-det|11pt: is not the whole line; copy the protocol line",
     "--protocol hico-det|12pt|zero|iou.5|rare.train": "'12pt' is not one of its choices; copy "
     "a line",
     "--read origi=1": "--read origi: not known (did you mean 'origin'?); give some of format, ",

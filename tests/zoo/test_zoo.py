@@ -179,7 +179,7 @@ def test_pairs_with_one_score_for_all_verbs_are_named(truth: Scenes) -> None:
     [
         (
             "empty_images",
-            " without any predicted triplet, though triplets are ",
+            " without any predicted triplet, although triplets are ",
             " images of this file without a triplet, although triplets are annotated there: ",
         ),
         (
