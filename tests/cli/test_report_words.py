@@ -129,7 +129,7 @@ REFUSED = {
     "--protocol ap=are": "protocol.average_precision: is 'are' (did you mean 'area'?); give",
     "--protocol hico-det|11pt": "hico-det|11pt: is not the whole line; copy the protocol line",
     "--protocol hico-det|12pt|zero|iou.5|rare.train": "'12pt' is not one of its choices; copy "
-    "a line",
+    "the protocol line",
     "--read origi=1": "--read origi: not known (did you mean 'origin'?); give some of format, ",
     "--read origin": "--read origin: give a value: origin=0|1",
     "--read origin=": "--read origin: give a value: origin=0|1",
