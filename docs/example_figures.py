@@ -1,7 +1,7 @@
 """The figures that the manual shows, of simulated detectors.
 
-Every kind of figure that the package draws is here once, in the width of one column or of two. The
-names are those of :data:`diaghoi.plots.FIGURES` and its siblings.
+Every kind of figure that the package draws appears here once, one or two columns wide. The names
+come from :data:`diaghoi.plots.FIGURES` and its siblings.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def draw_study() -> Iterator[tuple[str, Figure]]:
             file = folder / f"{number}.npz"
             write(file, simulate.detect(annotations, detector, rng))
             models.append(Model(label=label, file=file, stage=stage, backbone=backbone))
-        # The third is shown only where backbones are compared.
+        # The third model is shown only where backbones are compared.
         backbones = [kind for kind in plots.FIGURES.values() if kind.name == "delta_map_backbone"]
         others = [kind for kind in plots.FIGURES.values() if kind not in backbones]
         shown = {}
@@ -105,7 +105,7 @@ def draw_robustness() -> Iterator[tuple[str, Figure]]:
 
 
 def draw_answers(folder: Path) -> None:
-    """Draw the figures of multiple choice, and of people who rate, with the commands for them."""
+    """Draw the figures of multiple choice and of human ratings by running their commands."""
     options = [f"{verb} a/an bicycle" for verb in ("ride", "hold", "wash", "inspect")]
     names = [f"HICO_test2015_{number:08}.jpg" for number in range(1, QUESTIONS + 1)]
     question = {"gt_choices": options[:1], "wrong_choices": options[1:]}
