@@ -1,9 +1,9 @@
-"""Draw the pictures of README and manual, which are kept in ``docs/pictures``.
+"""Draw the pictures of the README and the manual, which are kept in ``docs/pictures``.
 
     python docs/pictures.py docs/pictures
 
-They are kept so that they show wherever the Markdown is read. ``make pictures`` runs this; do so
-when a figure changes, and look at what changed.
+They are kept in the repository so that they show wherever the Markdown is read. ``make pictures``
+runs this; do so when a figure changes, and look at what changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from PIL import Image
 from diaghoi import plots
 from diaghoi.plots.style import SAVED
 
-# So many cells, dots or hatches that they would be large as SVG.
+# These have so many cells, dots or hatches that their SVGs would be large.
 PIXELS = (
     "error_profile_object",
     "error_profile_verb",
@@ -34,8 +34,8 @@ PIXELS = (
     "sheet",
 )
 SCREENSHOT, WINDOW = "page", (1300, 820)
-"""The top of a report as a page, in pixels; it takes chromium."""
-DPI, NARROWEST = 125, 600  # what PNGs are reduced to, and the least width of one in pixels
+"""Picture of the top of a report's page, and its size in pixels; it needs chromium."""
+DPI, NARROWEST = 125, 600  # resolution of PNGs, and their least width in pixels
 SCALES = {SCREENSHOT: 1.0, "sheet": 0.25}
 ENLARGED = 1.4
 """Screens are read from further away than paper."""
@@ -56,7 +56,7 @@ def draw(folder: Path) -> None:
 
 
 def compact(svg: str) -> str:
-    """Shorten what matplotlib writes: two decimals are enough, and so are three fonts."""
+    """Shorten the SVG that matplotlib writes: two decimals and three fonts are enough."""
     svg = svg[svg.index("<svg ") :]
     svg = re.sub(r"<(metadata)>.*?</\1>|<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(
@@ -67,7 +67,7 @@ def compact(svg: str) -> str:
         svg,
     )
     svg = re.sub(r"'DejaVu Sans'[^;\"]*sans-serif", "'DejaVu Sans', Verdana, sans-serif", svg)
-    # Within tags alone: what is written in a figure stays.
+    # Only within tags: the text of a figure stays.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d+", _rounded, tag[0]), svg)
     return re.sub(r"\s*\n\s*", "\n", svg)
 
@@ -77,7 +77,7 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _photograph(path: Path, browser: str) -> None:
-    """Take a picture of the page of a report in the demo."""
+    """Take a screenshot of the demo's report page."""
     with TemporaryDirectory() as temporary:
         page = Path(temporary, "page.html")
         for command in (
@@ -100,7 +100,7 @@ def _shrink(path: Path, scale: float) -> None:
         width = max(round(drawn.width * scale), NARROWEST)
         height = round(drawn.height * width / drawn.width)
         small = drawn.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
-    # By coverage: a colour of few dots is kept as well.
+    # Maximum coverage also keeps the colours of few pixels.
     small.quantize(64, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 

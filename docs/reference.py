@@ -33,7 +33,7 @@ def command_page() -> str:
     _show_rare_options(command)
     context = command.make_context("diaghoi", ["report"], resilient_parsing=True)
     text = get_docs_for_click(obj=command, ctx=context, name="diaghoi", title="Commands")
-    # The lists of commands only repeat, in short, the text below each heading.
+    # The lists of commands only repeat, in short form, the text below each heading.
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
     for option, keys in {"--read": READ, "--also": ALSO | EXPLAIN}.items():
         text += f"\n## Keys of `{option}`\n\n```text\n{list_of_keys(keys)}\n```\n"
@@ -69,7 +69,7 @@ def format_page() -> str:
     parts = ["# Formats\n"]
     for each in FORMATS.values():
         described = inspect.cleandoc(vars(type(each)).get("__doc__") or "")
-        if "\n\n" not in described:  # the module has one format, and describes the layout
+        if "\n\n" not in described:  # a module with one format describes its layout
             described = inspect.getdoc(sys.modules[type(each).__module__]) or ""
         described = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", described).replace("``", "`")
         parts.append(

@@ -67,8 +67,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     Returns
     -------
     dict
-        ``triplets`` is their number, ``both_boxes`` the number of these triplets whose image has a
-        prediction of the same class with both boxes wrong, which may have been meant for them.
+        ``triplets`` is their number; ``both_boxes`` counts the ones whose image has a prediction of
+        the same class with both boxes wrong, which may have been meant for the triplet.
     """
     missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
     lost = np.flatnonzero(ledger.annotation_counts & missed)

@@ -74,8 +74,8 @@ def remove(ledger: Ledger, label: str) -> Ledger:
 def convert(ledger: Ledger, label: str) -> Ledger:
     """Turn assigned predictions with a label into true positives; remove unassigned predictions.
 
-    Each prediction keeps its score and moves to the class of its annotated triplet. If the triplet
-    already had a true positive, which has a lower score, this true positive is removed.
+    Each prediction keeps its score and moves to the class of its annotated triplet. A true positive
+    that the triplet already had, always with a lower score, is removed.
     """
     wrong = ledger.row_label == LABELS.index(label)
     repaired = wrong & (ledger.row_annotation >= 0)

@@ -19,8 +19,8 @@ from diaghoi.plots.style import ink_on
 Image = npt.NDArray[np.uint8]
 
 UNKNOWN = 0.1  # margin around the boxes of an image of unknown size, as a share of their extent
-# A picture shows a part of an image where that makes its boxes at least this many times as large:
-ENLARGED, MOST_ENLARGED = 2.0, 8.0  # and at most so many times
+# A picture shows only a part of an image if the boxes then appear at least this many times larger:
+ENLARGED, MOST_ENLARGED = 2.0, 8.0  # and at most this many times
 ROOM = 0.5  # the share of the picture that all boxes may then span
 NOTHING = (-0.5, -0.5, 639.5, 479.5)  # frame of a case without boxes, in an image of unknown size
 BESIDE = 0.12  # margin around the boxes of a crop, as a share of their extent
@@ -134,8 +134,8 @@ def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFram
     boxes : sequence of boxes
         Boxes that must be visible; without boxes, the whole image is shown.
     whole : PictureFrame
-        The image. A part is never magnified more than eight times, nor larger than the image, so
-        its shape may differ.
+        The image. A part is magnified at most eight times and is never larger than the image, so
+        its shape may differ from the ratio.
     ratio : float
         Ratio of height to width.
     """
@@ -174,7 +174,7 @@ def _span(whole: PictureFrame, box: Box) -> float:
 
 
 def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
-    """Crop an image so that a box spans the given share; return the image if it is smaller."""
+    """Crop an image so that a box spans the given share, unless this would enlarge it little."""
     factor = room / max(_span(whole, box), room / MOST_ENLARGED)
     if factor < ENLARGED:
         return whole
@@ -194,7 +194,7 @@ Colour = tuple[float, float, float]
 # Points:
 TAG = 6.5  # font size
 PAD = 1.3  # padding around the text of a tag
-HINTED = 1.03  # hinted letters on screen are at most so much wider than their outlines
+HINTED = 1.03  # hinted letters on screen are at most this much wider than their outlines
 MOST = 60  # letters kept at each end of a name; no column has room for more
 DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
 
@@ -227,7 +227,7 @@ class BoxTags:
         around: Sequence[Box] = (),
         spare: Sequence[Box] = (),
     ) -> None:
-        """Add a tag at the left of a box, without overlapping earlier tags.
+        """Add a tag at a left corner of a box, without overlapping earlier tags.
 
         Parameters
         ----------

@@ -90,7 +90,7 @@ def collect(
     hoi : str, optional
         Name or one-based number of the HOI class for single-class figures.
     locate : callable, optional
-        Finds the annotations of a data set if the study does not name them: the file, and notes on
+        Finds the annotations of a data set if the study names none; returns the file and notes on
         it. With an engine, the function must be at module level.
     progress : callable, optional
         Called with the next input.
@@ -237,7 +237,7 @@ def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Co
 
 
 def _subject(collection: Collection) -> tuple[str, str]:
-    """Return data set and protocol of a study."""
+    """Return the data set and the protocol of a study."""
     first = next(iter(collection.results.values()))
     return str(first.get("dataset")), protocol_of(first, "name")
 
@@ -245,7 +245,9 @@ def _subject(collection: Collection) -> tuple[str, str]:
 def _data(kind: FigureKind, source: Source) -> Any:
     if is_semantic(source.result):
         if kind.name != "confusions":
-            raise NotApplicable("a result of 'diaghoi semantic' has only the confusions")
+            raise NotApplicable(
+                "a result of 'diaghoi semantic' has data only for the confusions figure"
+            )
         if "diagnosis" not in source.result:
             raise NotApplicable("needs a result of 'diaghoi semantic --also diagnose --json'")
     elif kind.needs == "diagnoses":
@@ -254,7 +256,7 @@ def _data(kind: FigureKind, source: Source) -> Any:
 
 
 class _Reader:
-    """Reads models, and annotations once a model needs them."""
+    """Reader of models, and of annotations once a model needs them."""
 
     def __init__(self, study: Study, hoi: str | None, locate: Locate | None) -> None:
         self.study, self.hoi, self.locate = study, hoi, locate

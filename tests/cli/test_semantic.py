@@ -565,7 +565,7 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
         written = {path.name for path in (alone / "f").iterdir()}
         assert written == {"confusions.svg", "captions.md", "captions.tex"}
     assert "Similarity of the two verbs" in (alone / "f/confusions.svg").read_text()
-    assert "a result of 'diaghoi semantic' has only the confusions" in done.err
+    assert "a result of 'diaghoi semantic' has data only for the confusions" in done.err
     run(*words, "--label", "two", "--json", "two.json", "--quiet")
     done = run("figures", "study.toml", "--out", "g", "--only", "confusions")
     assert "without two: needs a result of 'diaghoi semantic --also diagnose --json'" in done.err
