@@ -27,7 +27,7 @@ myst_heading_anchors = 3
 # No inventories of other projects: the site builds without a network.
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-# A constant is shown by its words, not by its value, which may be a page long.
+# Default values are shown as in the source, not evaluated: a value may be a page long.
 autodoc_preserve_defaults = True
 add_module_names = False
 python_maximum_signature_line_length = 80

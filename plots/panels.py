@@ -63,7 +63,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
 
 
 def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
-    """Return given axes, or the axes of an empty figure, which gets a height unless 0."""
+    """Return given axes, or add axes to an empty figure and set its height, unless this is 0."""
     if isinstance(target, Axes):
         return target
     if height:

@@ -160,7 +160,9 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in DRAWN:
-        found = f"the ending '.{suffix}' is not known" if suffix else "the name has no ending"
+        found = (
+            f"the file type '.{suffix}' is not supported" if suffix else "the name has no ending"
+        )
         raise InputError(
             f"{os.fspath(path)}: cannot be drawn: {found}{close_matches(suffix, DRAWN)}; "
             f"give one of {', '.join(DRAWN)}"

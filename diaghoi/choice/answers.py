@@ -227,7 +227,7 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: li
     reply = entry(where, line, "reply", empty=True)
     options = _shown(where, line, question)
     if not isinstance(reply, str | None):
-        raise InputError(f"{where}: reply: {shown(reply)} is not a text; give what the model wrote")
+        raise InputError(f"{where}: reply: {shown(reply)} is not text; give what the model wrote")
     reading = read_reply(reply or "", [option or FILLERS[0] for option in options])
     return Answer(
         picked=in_order(question, [options[place] for place in reading.picked]),

@@ -35,7 +35,7 @@ RIGHT, WRONG = "gt_choices", "wrong_choices"
 LETTERS = ascii_uppercase
 """Labels of the options shown to a model."""
 MOST_OPTIONS = len(LETTERS)
-# No picture is larger, and larger integers exceed the precision of a float.
+# No picture is larger, and much larger integers do not fit into a float.
 FARTHEST = 1e300
 Box = tuple[float, float, float, float]
 # Prefixes of image names in known data sets.

@@ -269,7 +269,7 @@ def mentioned(text: str, options: Sequence[str], *, at_start: bool = False) -> I
         pattern = _pattern(option)
         for stems in clauses[:1] if at_start else clauses:
             match = (pattern.match if at_start else pattern.search)(stems)
-            # Four words span an auxiliary: "is not shown to be riding".
+            # Four words reach a negation before auxiliaries: "is not shown to be riding".
             if match and _NEGATIONS.isdisjoint(stems[: match.start()].split()[-4:]):
                 yield place
                 break

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from diaghoi.engines.engine import Engine
 
 LARGE = 20_000_000  # bytes of predictions
-ONE = "show one data set at a time; draw the study of each"
+ONE = "show one data set at a time; draw each study separately"
 
 
 def _listed() -> str:

@@ -77,7 +77,10 @@ class MeasureOptions:
         "area", panel=COUNTS, rare=True, help="Integration of soft AP: area, trapezoid, 11-point."
     )
     subset: str = option(
-        "all", panel=COUNTS, rare=True, help="Images to evaluate: all, or single-hoi (of one pair)."
+        "all",
+        panel=COUNTS,
+        rare=True,
+        help="Images to evaluate: all, or single-hoi (images with a single pair).",
     )
 
 

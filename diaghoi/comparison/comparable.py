@@ -95,7 +95,7 @@ def said_by(said: Sequence[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
 
 
 def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
-    """List the distinct texts of several owners, each after its owners unless all share it."""
+    """List the distinct texts of several owners, preceded by the owners unless all share a text."""
     names = _grouped(said)
     return [("" if len(of) == len(said) else ", ".join(of), words) for words, of in names.items()]
 

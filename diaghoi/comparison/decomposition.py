@@ -142,7 +142,7 @@ def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray
 
 
 def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArray) -> IntArray:
-    """Count the predictions of each kind up to the best precision at or beyond each level.
+    """Count each kind of prediction up to the best precision at or beyond each recall level.
 
     Returns
     -------

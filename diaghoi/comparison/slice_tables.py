@@ -74,7 +74,7 @@ def slice_tables(found: Found) -> Iterator[Table]:
         if sampled:
             path = ("models", place, "difference_intervals", MAP)
             differences.append(_interval(found, *path, signed=True))
-    title = f"Difference in mAP in slices to {labels[0]}"
+    title = f"Difference in mAP from {labels[0]} in slices"
     yield _table(found, "slice_differences", title, "points", differences, _resamples(found))
     parts = [each for name in (RECALL, F1) for each in of_models(name, TITLES[name])]
     yield _table(
@@ -102,8 +102,8 @@ def _thresholds(found: Found) -> str:
     """Describe which predictions F1 counts."""
     scores = [each for each in found["thresholds"] if each is not None]
     if not scores:
-        return "F1: of all predictions."
-    return "F1: of predictions above the score that gives the best F1 over all images."
+        return "F1 counts all predictions."
+    return "F1 counts the predictions above the score that gives the best F1 over all images."
 
 
 def _resamples(found: Found) -> str:

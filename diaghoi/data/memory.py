@@ -121,7 +121,7 @@ def check_budget(size: int, what: str) -> None:
         option = "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
         raise BudgetError(
             f"{what}: about {needed:,} MB of memory, more than the {budget() // MEGABYTE:,} MB "
-            f"that may be taken; give {option}{needed} or more"
+            f"allowed; give {option}{needed} or more"
         )
 
 

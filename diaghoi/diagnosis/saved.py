@@ -1,10 +1,11 @@
 """Store a diagnosis in a file as scenes and settings; loading repeats the diagnosis.
 
-The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` contains the version of the layout,
-``annotations.*`` and ``predictions.*`` the columns of both sides as in :mod:`diaghoi.formats.own`,
-with the same images in the same order; ``annotated`` and ``predicted`` are masks of the images that
-each side originally had. ``settings`` is a JSON text with the label, the protocols, the notes and
-the source of Known Object. ``known_objects`` is stored only if it comes from image labels.
+The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` contains the version of the layout;
+``annotations.*`` and ``predictions.*`` contain the columns of the two sides as in
+:mod:`diaghoi.formats.own`, with the same images in the same order; ``annotated`` and ``predicted``
+are masks of the images that each side originally had. ``settings`` is a JSON text with the label,
+the protocols, the notes and the source of Known Object. ``known_objects`` is stored only if it
+comes from image labels.
 """
 
 from __future__ import annotations

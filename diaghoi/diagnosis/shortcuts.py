@@ -347,7 +347,7 @@ def _predicted(
 ) -> Scenes:
     """Predict the verbs that the category of each pair allows; keep the best in each image.
 
-    ``without`` is the annotated image that the prior omits for each image.
+    ``without`` is, for each predicted image, the annotated image that its prior omits.
     """
     words = predictions.vocabulary
     # The last row is for category -1, which indexes from the end.

@@ -180,7 +180,7 @@ def verb_count(content: Content) -> int | None:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of an array, or of nested lists, inferred from the first; otherwise ()."""
+    """Return the shape of an array, or of nested lists (from their first items), else ()."""
     if isinstance(value, np.ndarray):
         return tuple(value.shape)
     if not isinstance(value, list | tuple):

@@ -75,7 +75,9 @@ class Limit:
         """Count the bytes of arrays and container items."""
         self.left -= amount
         if self.left < 0:
-            raise UnpicklingError("arrays or sets hold more than the file does")
+            raise UnpicklingError(
+                "arrays or sets would hold more data than a file of this size can"
+            )
 
 
 class Inert:

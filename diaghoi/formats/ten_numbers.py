@@ -337,7 +337,7 @@ _NINE = 9
 class VsgNet(Format):
     """Read the results of VSGNet, SCG and no_frills: each image's rows, sorted by HOI class.
 
-    A dict by image of ``human_obj_boxes_scores``, (n, 9) or wider: human box, object box, score;
+    A dict from image to ``human_obj_boxes_scores``, (n, 9) or wider: human box, object box, score;
     and ``start_end_ids``, (600, 2): the first row of each class, and one past its last row. The
     keys come from no_frills' HDF5 files. A row may belong to several classes or to none.
     """

@@ -268,7 +268,9 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
             "predictions on V-COCO"
         )
     if scenes.triplet_score is None:
-        raise InputError(f"{source}: triplets have no scores; the layout holds predictions")
+        raise InputError(
+            f"{source}: triplets have no scores; the layout is for predictions with scores"
+        )
     bad = next((name for name in scenes.names.tolist() if not name.isdigit()), None)
     if bad is not None:
         raise InputError(f"{source}: image {bad!r} has no COCO number; the layout needs one")

@@ -189,7 +189,7 @@ def write_corrupted(
 def _shown(
     diagnosis: Diagnosis, images: Sequence[str], pictures: Pictures
 ) -> tuple[list[str], list[str]]:
-    """Return the images that a figure can show, requested or with a picture, and notes on them."""
+    """Return the images to show (as requested, or all with a picture), and notes on them."""
     if images:
         return list(dict.fromkeys(images)), []
     names = diagnosis.names.tolist()

@@ -227,7 +227,7 @@ def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
     scores = {"official": result["official"]["default"], **found}
     official, *others = (Line(name, _of(splits, each), key=name) for name, each in scores.items())
     return TextTable(
-        "Evaluators of code bases, mAP, %", splits, [[official], others], "\n".join(remarks)
+        "mAP by the evaluators of code bases, %", splits, [[official], others], "\n".join(remarks)
     )
 
 

@@ -101,7 +101,7 @@ BAD = [
     ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: 'image' is missing \(did you mean 'imgae'"),
     ([FIRST | {"image": 3}], "line 1: image: 3; give its name"),
     ([FIRST | {"question": 3}], "line 1: question: 3; give its name"),
-    ([FIRST | {"reply": 3}], "line 1: reply: 3 is not a text"),
+    ([FIRST | {"reply": 3}], "line 1: reply: 3 is not text"),
     ([{"image": "HICO_1.jpg", "rply": "A"}], r"'reply' is missing \(did you mean 'rply'"),
     ([LINE], "line 1: 'reply' is missing; there are: image"),
     ([LINE | {"options": [*OPTIONS]}], "line 1: 'reply' is missing; there are: image, options"),
@@ -134,10 +134,10 @@ def test_a_message_counts_empty_lines_and_entries(tmp_path: Path) -> None:
     path, bad = tmp_path / "model.jsonl", FIRST | {"reply": 3}
     questions = asked([([RIDE, HOLD], [WASH, NOTHING])] * 2)
     path.write_text(f"\n{json.dumps(FIRST)}\n\n{json.dumps(bad | {'image': 'HICO_1.jpg'})}\n")
-    with pytest.raises(InputError, match="line 4: reply: 3 is not a text"):
+    with pytest.raises(InputError, match="line 4: reply: 3 is not text"):
         read_answers(path, questions)
     path.write_text(json.dumps([FIRST, bad | {"image": "HICO_1.jpg"}], indent=1))
-    with pytest.raises(InputError, match="entry 2: reply: 3 is not a text"):
+    with pytest.raises(InputError, match="entry 2: reply: 3 is not text"):
         read_answers(path, questions)
 
 

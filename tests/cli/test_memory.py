@@ -34,7 +34,7 @@ def test_compressed_rows_are_counted_before_they_are_read(refuse, data, packed: 
     given = ["--annotations", data.annotations, "--quiet", "--force", "--json", "new.json"]
     told = refuse("report", packed, *given, "--memory", 10)
     assert "packed.npz: 200,000 rows, which are compressed: about " in told
-    assert " MB of memory, more than the 10 MB that may be taken; give --memory " in told
+    assert " MB of memory, more than the 10 MB allowed; give --memory " in told
     assert not Path("new.json").exists()
 
 

@@ -172,7 +172,7 @@ def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = list(slice_tables(found.to_dict()))
     assert [table.heading for table in tables] == [
         "mAP in slices, %",
-        "Difference in mAP in slices to A, points",
+        "Difference in mAP from A in slices, points",
         "Pair recall and F1 in slices, %",
     ]
     assert tables[1].caption.startswith("Intervals: 10 resamples of the images;")

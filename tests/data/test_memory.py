@@ -70,7 +70,7 @@ def test_what_takes_more_is_refused_with_what_to_do() -> None:
         with pytest.raises(InputError) as error:
             check_budget(2_000_001, "a.npz: 5 rows")
         assert str(error.value) == (
-            "a.npz: 5 rows: about 3 MB of memory, more than the 2 MB that may be taken; "
+            "a.npz: 5 rows: about 3 MB of memory, more than the 2 MB allowed; "
             "give DIAGHOI_MEMORY=3 or more"
         )
         with speaking_of_options(), pytest.raises(InputError, match="; give --memory 3 or more"):

@@ -143,7 +143,7 @@ def test_unknown_ending(tmp_path, figure):
     with pytest.raises(InputError) as caught:
         plots.save(figure, tmp_path / "figure.pngg")
     message = str(caught.value)
-    assert "figure.pngg: cannot be drawn: the ending '.pngg' is not known" in message
+    assert "figure.pngg: cannot be drawn: the file type '.pngg' is not supported" in message
     assert "(did you mean 'png'" in message
     assert message.endswith("; give one of pdf, svg, png")
     assert not list(tmp_path.iterdir())
@@ -151,7 +151,7 @@ def test_unknown_ending(tmp_path, figure):
 
 def test_pictures_without_a_fixed_look_are_refused():
     with pytest.raises(
-        InputError, match=r"a\.gif: cannot be drawn: the ending '\.gif' is not known"
+        InputError, match=r"a\.gif: cannot be drawn: the file type '\.gif' is not supported"
     ):
         check_suffix("a.gif")
 

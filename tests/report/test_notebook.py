@@ -142,7 +142,7 @@ def test_a_figure_is_as_wide_as_a_column(tmp_path: Path) -> None:
     for name, more in (("ax", {"ax": ax}), ("split", {"split": "rare"})):
         with pytest.raises(InputError, match=f"{name}: cannot be combined with column"):
             d.plot("delta_map", column="single", **more)
-    with pytest.raises(InputError, match=r"f\.txt: cannot be drawn: the ending '\.txt'"):
+    with pytest.raises(InputError, match=r"f\.txt: cannot be drawn: the file type '\.txt'"):
         d.plot(path="f.txt")
 
 

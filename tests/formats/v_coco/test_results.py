@@ -481,7 +481,7 @@ def test_writing_needs_v_coco_predictions(saved, predictions, tmp_path):
     out = tmp_path / "out.pkl"
     with pytest.raises(InputError, match="are for hico-det; the official V-COCO layout holds pred"):
         write_v_coco(out, read_predictions(saved(predictions)))
-    with pytest.raises(InputError, match="triplets have no scores; the layout holds predictions"):
+    with pytest.raises(InputError, match="triplets have no scores; the layout is for predictions"):
         write_v_coco(out, read_annotations(vcoco.write_annotations(tmp_path)))
     scenes = read_predictions(saved([vcoco.result(hold_agent=0.5)]))
     unnamed = replace(scenes, names=np.array(["a.jpg"]))
