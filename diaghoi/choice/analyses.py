@@ -251,7 +251,7 @@ def _sentence(bias: Mapping[str, Any]) -> str:
         return f"no sign that the order of the options matters ({test})"
     details = " and ".join(
         f"{row['position']} is picked {'more' if row['excess'] > 0 else 'less'} often than chance, "
-        f"{row['picked']:,} times for {row['expected']:,.1f} ({shown_p(row['p_holm'])})"
+        f"{row['picked']:,} times against {row['expected']:,.1f} ({shown_p(row['p_holm'])})"
         for row in bias["positions"]
         if row["p_holm"] is not None and row["p_holm"] < LEVEL
     )

@@ -1,4 +1,4 @@
-"""Ask a vision-language model the questions of a benchmark (paper 002, sections 2.3 and 3.1).
+"""Ask a vision-language model the questions of a benchmark (CrossHOI-Bench, 2.3 and 3.1).
 
 Setting 1 asks about the whole picture, setting 2 about the person in a given box, and setting 3
 about that person after the model or a detector has found them. Setting 3 uses the found box instead
@@ -158,7 +158,7 @@ class Asker(pictures.FileAsker):
         return (self._zero_based(question.human),) if self.setting > 1 else ()
 
     def texts(self, group: pictures.ImageQuestions, frame: pictures.Frame) -> list[str]:
-        """Write the questions about an image, and the question for its people if unanswered."""
+        """Write the questions about an image, and the unanswered question about its people."""
         texts = [self._text(each, frame) for each in group.questions]
         if self.people is not None and group.image not in self.known:
             texts.append(prompts.people_text(frame))

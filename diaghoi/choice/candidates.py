@@ -1,7 +1,7 @@
 """The subjects of questions, images or people, with their annotations and candidates.
 
-Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question consists of
-all actions of the objects that the person interacts with, except the annotated actions.
+Section 2.2 of the CrossHOI-Bench paper, *Negative Choice Construction*: the pool of a question
+consists of all actions of the objects that the person interacts with, except the annotated actions.
 Interactions that a still picture cannot distinguish from annotated interactions (appendix A) are
 removed, too, whatever judges say later.
 

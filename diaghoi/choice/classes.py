@@ -89,7 +89,7 @@ def object_names(vocabulary: Vocabulary) -> list[str]:
 
 
 def time_sensitive_classes() -> frozenset[Interaction]:
-    """Return the 68 classes of HICO-DET in appendix A of the paper (002), table 5.
+    """Return the 68 classes of HICO-DET in appendix A of CrossHOI-Bench, table 5.
 
     A still picture does not show their direction in time. They are compared by name, so the list
     applies to any data set with the same verbs and objects.

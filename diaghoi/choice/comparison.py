@@ -1,7 +1,7 @@
 """Compare language models and detectors in the paper's layout, and test two models.
 
-Tables 1 to 4 of paper 002: four metrics, each for single-person questions, multi-person questions
-and overall, with grouped models.
+Tables 1 to 4 of the CrossHOI-Bench paper: four metrics, each for single-person questions,
+multi-person questions and overall, with grouped models.
 """
 
 from __future__ import annotations

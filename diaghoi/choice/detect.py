@@ -1,6 +1,6 @@
 """Answer questions with a detector: its best triplets on the person in question.
 
-As in the published script of the paper (002), the five best triplets of an image count, including
+As in the published script of CrossHOI-Bench, the five best triplets of an image count, including
 ties with the fifth. Triplets whose human box reaches IoU 0.5 with the box of a question answer this
 question: they pick the options that name one of their classes. The paper (section 3.1) uses "top-5
 predictions for each question", which can also mean the five best on the person; this is an option

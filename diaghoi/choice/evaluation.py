@@ -1,4 +1,4 @@
-"""Instance-F1, Macro-F1, Micro-F1 and exact match of answers (paper 002, section 2.3).
+"""Instance-F1, Macro-F1, Micro-F1 and exact match of answers (CrossHOI-Bench, section 2.3).
 
 A question is a set of right options, and an answer is a set of picked options, so an option listed
 twice counts once. As in the published scorer (equations 1 to 4):

@@ -1,6 +1,6 @@
 """Judges, which decide whether candidates are consistent with a picture.
 
-In section 2.2 of the paper (002), all judges are language models that see the picture
+In section 2.2 of the CrossHOI-Bench paper, all judges are language models that see the picture
 (:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, given by people or by a
 model that was asked elsewhere, or a rule that ignores the picture.
 

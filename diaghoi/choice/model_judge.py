@@ -1,10 +1,11 @@
 """A vision-language model that sees the pictures, as a judge of candidates and of people.
 
-The paper (002, section 2.2) does not publish its prompts. Here a model gets the picture, the box of
-the person if the question has one, and the annotations, and judges whether each candidate is
-consistent with the picture. In section 2.3, images with several annotated people are multi-person,
-and a model is asked about images with one person; the paper does not print the question. Answers
-are stored individually as they arrive, so an interrupted run continues where it stopped.
+The CrossHOI-Bench paper (section 2.2) does not publish its prompts. Here a model gets the picture,
+the box of the person if the question has one, and the annotations, and judges whether each
+candidate is consistent with the picture. In section 2.3, images with several annotated people are
+multi-person, and a model is asked about images with one person; the paper does not print the
+question. Answers are stored individually as they arrive, so an interrupted run continues where it
+stopped.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """People in images: whether there are several, and where a detector finds them.
 
-The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
-model about the others, because annotations do not include everybody. The paper's results for this
-step are not published. A file can provide them; otherwise only the annotations are used, and all
-annotated people count, including people who are only acted upon.
+The CrossHOI-Bench paper (section 2.3) counts images with several annotated people as multi-person,
+and asks a model about the others, because annotations do not include everybody. The paper's results
+for this step are not published. A file can provide them; otherwise only the annotations are used,
+and all annotated people count, including people who are only acted upon.
 """
 
 from __future__ import annotations

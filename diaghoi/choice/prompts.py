@@ -1,12 +1,12 @@
 """Write multiple-choice questions for a vision-language model.
 
-A prompt has the picture, the question in the words of the published scripts (CrossHOI-Bench, paper
-002), the lettered options, and the instruction on the answer format in the words of the paper
-(section 3.1). The scripts word that instruction slightly differently. The scripts' placeholder
-``<image>`` is omitted, because the picture is sent along with the text. As in the scripts,
-questions with fewer than four options are padded with "None". As by default in the scripts, a
-person is described by box coordinates rather than drawn into the picture; here, the coordinates are
-integers and their unit is stated.
+A prompt has the picture, the question in the words of the published scripts (CrossHOI-Bench), the
+lettered options, and the instruction on the answer format in the words of the paper (section 3.1).
+The scripts word that instruction slightly differently. The scripts' placeholder ``<image>`` is
+omitted, because the picture is sent along with the text. As in the scripts, questions with fewer
+than four options are padded with "None". As by default in the scripts, a person is described by box
+coordinates rather than drawn into the picture; here, the coordinates are integers and their unit is
+stated.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Multiple-choice questions on images, as published by the benchmark.
 
 A JSON object by image: ``{"gt_choices": [...], "wrong_choices": [...], "boxes": {...}}`` for the
-only question of an image, or such objects by name, ``QA_0``, ``QA_1`` and so on (paper 002, section
-2.2). Boxes are x1, y1, x2, y2: ``human`` is the person in question, ``object`` the object of the
-interaction.
+only question of an image, or such objects by name, ``QA_0``, ``QA_1`` and so on (CrossHOI-Bench,
+section 2.2). Boxes are x1, y1, x2, y2: ``human`` is the person in question, ``object`` the object
+of the interaction.
 """
 
 from __future__ import annotations

@@ -309,7 +309,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _pattern(option: str) -> re.Pattern[str]:
-    """Compile the pattern that finds an option in a text of stems."""
+    """Compile the pattern that finds an option in text reduced to stems."""
     verb, _, object_text = option.partition(ARTICLE)
     between = rf" (?:\S+ ){{0,{BETWEEN}}}"
     said = between.join(filter(None, (re.escape(_stems(part)) for part in (verb, object_text))))

@@ -59,7 +59,9 @@ class CaseOptions:
         metavar="PREDICTIONS...", help="Prediction files, or a picture to corrupt."
     )
     out: Path = option(
-        panel=options.FILES, help="Folder of PNG files, page FILE.html, or FILE.pdf, .svg, .png."
+        panel=options.FILES,
+        help="Where to write: a folder (one PNG per case), an .html page, or a .pdf, .svg or .png "
+        "figure.",
     )
     images: Path | None = option(
         None, panel=options.READING, help="Folder with the pictures; required for predictions."

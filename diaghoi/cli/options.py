@@ -75,7 +75,8 @@ def option(
     default : object, optional
         Required without.
     *names : str
-        The option as typed, by default ``--`` and the field name; ``--yes/--no`` for either.
+        The option as typed, by default ``--`` and the field name; ``--yes/--no`` declares two
+        flags.
     panel : str, optional
         Heading in the help.
     rare : bool

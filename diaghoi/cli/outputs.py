@@ -104,7 +104,7 @@ class OutputOptions:
         return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
 
     def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
-        """Reject files that cannot be written or read before any work starts.
+        """Before any work starts, reject files that cannot be written or read.
 
         Raises
         ------

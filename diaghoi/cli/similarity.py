@@ -341,7 +341,7 @@ class BuildOptions:
     """Options for rating words."""
 
     out: Path = option(
-        help="The .csv or .npz file to write; of verbs and objects NAME_verbs and NAME_objects."
+        help="The .csv or .npz file to write; with verbs and objects, NAME_verbs and NAME_objects."
     )
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")

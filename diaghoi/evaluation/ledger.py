@@ -221,8 +221,8 @@ class Ledger(Ranked):
     row_annotation : (R,) int array
         Annotated triplet that the prediction found or is assigned to, -1 for none.
     row_attempt : (R,) int array
-        Annotated triplet that the prediction found or attempts on found pairs
-        (:mod:`diaghoi.oracles.localised`), -1 for none.
+        Annotated triplet that the prediction finds, or attempts by the rule for found pairs
+        (:mod:`diaghoi.oracles.localised`); -1 for none.
     row_on_pair : (R,) bool array
         Whether the two boxes localise an annotated pair, possibly with another action.
     row_action_score : (R,) float64 array

@@ -64,7 +64,7 @@ from diaghoi.formats.records import RecordTable
 
 _VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
 _PLACE = _VALUES.index("scores")
-# VCL's scripts fuse these branches: the first times the sum of the others.
+# VCL's scripts multiply the scores of the first branch by the sum of the others.
 _BRANCHES, _ALL_BRANCHES = {"spv": (8, 9), "spho": (8, 6, 7)}, 10
 _OWN, _OTHER = "coco80", "hico80"
 

@@ -187,9 +187,9 @@ class Words(Format):
     Boxes of an image with the same coordinates and category are merged. A reply without a
     recognised verb and object is kept as a prediction of unknown words, which matches nothing.
 
-    The script that scores detectors on CrossHOI-Bench (paper 002) reads the same content by image
-    and column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
-    a/an bicycle", ...]}}``, with one value per triplet in every list. A name without " a/an " is an
+    The script that scores detectors on CrossHOI-Bench reads the same content by image and column:
+    ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride a/an
+    bicycle", ...]}}``, with one value per triplet in every list. A name without " a/an " is an
     interaction between two people.
     """
 

@@ -117,8 +117,8 @@ class _HttpClient(httpx2.Client):
         try:
             with closing(super().send(request, **{**choices, "stream": True})) as reply:
                 content = bytearray()
-                # Raw bytes are read, so that a reply that is compressed nevertheless is not
-                # unpacked and counts as damaged.
+                # Raw bytes are read, so that a reply that is compressed anyway is not unpacked, and
+                # counts as damaged.
                 for part in reply.iter_raw():
                     content += part
                     if len(content) > _LONGEST_REPLY:

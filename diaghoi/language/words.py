@@ -1,6 +1,6 @@
 """Reduce free text to base forms: verbs with particles, multi-word objects, phrases.
 
-This is the matching procedure of SHOE (paper 000, section 4): verbs are lemmatised, multi-word
+This is the matching procedure of SHOE (supplement, section 4): verbs are lemmatised, multi-word
 objects are split, and each word is looked up separately. Beyond the paper, combinations that are
 words in WordNet (``pick_up``, ``hot_dog``) are also looked up.
 """

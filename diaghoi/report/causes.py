@@ -20,8 +20,8 @@ WHICH = (
 )
 """Explains which annotated word stands next to a wrong one, and what 'not found' counts."""
 VERBS_OF_V_COCO = (
-    f"Verbs are compared on found pairs: {OWN_OBJECT}. Without an object box, the verbs annotated "
-    "for the person count."
+    f"Verbs are compared on found pairs: {OWN_OBJECT}. Without an object box, predicted verbs are "
+    "compared with the verbs annotated for the person."
 )
 
 
@@ -62,9 +62,13 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     )
     if "other_verb" in found:
         wrong = "wrong actions on found pairs" if by_person(result) else "action errors"
-        caption += f"\nOther verb: can cover nearly all {wrong}, even if no label is missing."
+        caption += (
+            f"\nOther verb: this pattern can cover nearly all {wrong}, even if no label is missing."
+        )
         if by_person(result):
-            caption += " By the published rule, a wrong verb with an object box is an association."
+            caption += (
+                " By the published rule, a wrong verb with an object box is an association error."
+            )
     others = {
         "missed_twins": "Not found, but its twin is",
         "paired_with_itself": "Paired with itself",

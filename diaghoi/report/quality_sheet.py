@@ -1,7 +1,7 @@
 """A page with a sample of questions and their pictures, for a person to check.
 
-In the paper (002, section 2.2), people inspect 200 random images and find that all have valid
-negatives. Each option has a checkbox to mark it as a mistake, and the page counts the marks.
+In the CrossHOI-Bench paper (section 2.2), people inspect 200 random images and find that all have
+valid negatives. Each option has a checkbox to mark it as a mistake, and the page counts the marks.
 """
 
 from __future__ import annotations

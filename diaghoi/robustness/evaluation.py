@@ -89,7 +89,7 @@ class Robustness:
               each error, and ``intervals`` and ``tests`` if available;
             - ``sentences``: by corruption;
 
-            ``missing`` and ``failed`` files, ``tables`` as of a comparison, ``caveats`` and
+            ``missing`` and ``failed`` files, ``tables`` as in a comparison, ``caveats`` and
             ``notes``. Scores, MRI, ΔmAP and shares are fractions.
         """
         compared = self.comparison(errors=True).to_dict()

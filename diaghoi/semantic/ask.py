@@ -1,4 +1,4 @@
-"""Ask a vision-language model what people do with objects (SHOE, papers 000 and 001).
+"""Ask a vision-language model what people do with objects (SHOE).
 
 The pairs of boxes are given; the papers use DETR's boxes. The model names the verb and object of
 each interaction in its own words, and the probability of these words is the score. Each answer is a

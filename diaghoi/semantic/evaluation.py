@@ -1,4 +1,4 @@
-"""Semantic evaluation of a detector: soft mAP, mF1 and miss rates (SHOE, papers 000 and 001)."""
+"""Semantic evaluation of a detector: soft mAP, mF1 and miss rates (SHOE)."""
 
 from __future__ import annotations
 

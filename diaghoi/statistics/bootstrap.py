@@ -49,7 +49,7 @@ TOGETHER = 64
 # Number of groups of images that the jackknife leaves out in turn.
 GROUPS = 200
 FEW = 30
-"""Number of predictions and annotated triplets that a cost must rest on to have an interval."""
+"""Minimum number of predictions and annotated triplets behind a cost with an interval."""
 TOO_FEW = f"fewer than {FEW} annotated triplets or predictions carry this cost"
 """Reason why a cost has no interval."""
 
@@ -71,7 +71,7 @@ class Bootstrap:
     method : {"centred", "percentile", "bca"}
         Method by which bounds are derived from the resamples.
     undefined : dict
-        Number of resamples in which each number is undefined; only numbers with any.
+        Number of resamples in which a number is undefined; always defined numbers are left out.
     few : dict
         Number of predictions and annotated triplets that carry each cost, by path, if too few
         (:data:`FEW`) for an interval.

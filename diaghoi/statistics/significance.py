@@ -62,7 +62,7 @@ class Difference:
         by too few predictions or triplets of one of the detectors
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     p : float
-        Probability, by approximate randomisation, that exchanged detectors differ at least as much.
+        Probability of a difference at least as large if the detectors are exchanged at random.
     p_bootstrap : float
         Probability, over the resamples, that the difference lies this far from its mean.
     p_holm : float
@@ -145,7 +145,7 @@ def compare_each(
     oracles : iterable of str
         Oracles whose ΔmAP is compared in addition to mAP; p-values are corrected for all tests.
     progress : callable, optional
-        Called with the number of weightings done since the last call; there are twice
+        Called with the number of weightings done since the last call; the total is twice
         ``resamples``.
 
     Yields
@@ -374,7 +374,7 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
     Parameters
     ----------
     differences : sequence of Difference
-        All differences considered together, for instance of several detectors from one.
+        All differences considered together, for instance between several detectors and the first.
     confidence : float
         Confidence of the intervals; a difference is significant if the corrected p is below one
         minus the confidence.

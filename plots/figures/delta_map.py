@@ -57,7 +57,7 @@ from diaghoi.statistics.bootstrap import TOO_FEW
 
 HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
-FLAT, SMALL_FLAT = 0.48, 0.42  # inches: least width per error at which its name fits in 7 or 6 pt
+FLAT, SMALL_FLAT = 0.48, 0.42  # inches: minimum width per error for a name in 7 or 6 pt
 # Inches:
 BESIDE = 1.0  # both y-axes with their labels, and the gap between the panels
 # Heights: a single panel, one of several panels, a title, and a gap.

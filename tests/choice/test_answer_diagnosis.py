@@ -112,14 +112,14 @@ def test_the_first_option_that_always_wins_is_found() -> None:
     assert (first["expected"], first["excess"]) == pytest.approx((100, 0.5))
     sentence = found["sentence"]
     assert sentence.startswith("the order of the options matters (chi-square ")
-    assert "A is picked more often than chance, 200 times for 100.0 (p < 0.001)" in sentence
+    assert "A is picked more often than chance, 200 times against 100.0 (p < 0.001)" in sentence
 
 
 def test_a_p_value_too_small_for_a_float_is_named_too() -> None:
     rows = [((RIDE, HOLD, WASH, NOTHING), (0,))] * 1600
     found = bias(rows)
     assert found["positions"][0]["p_holm"] == 0
-    assert "A is picked more often than chance, 1,600 times for 800.0" in found["sentence"]
+    assert "A is picked more often than chance, 1,600 times against 800.0" in found["sentence"]
 
 
 def test_a_model_that_knows_the_answer_has_no_bias_wherever_it_stands() -> None:

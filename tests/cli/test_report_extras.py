@@ -99,7 +99,7 @@ def test_causes_and_calibration(report) -> None:
     assert gap == pytest.approx(sum(parts), abs=0.04)
     assert parts == sorted(parts, key=lambda part: -abs(part))
     assert "\nErrors and true positives add up to how far scores are too high or low." in text
-    assert "\nOther verb: can cover nearly all action errors, even if no label is missing." in text
+    assert "\nOther verb: this pattern can cover nearly all action errors, even if no label is missing." in text
 
 
 def test_the_evaluators_of_code_bases(report) -> None:

@@ -1,4 +1,4 @@
-"""Agreement of annotators with each other and with metrics (paper 000, sections 5 and 6.3)."""
+"""Agreement of annotators with each other and with metrics (SHOE supplement, sections 5, 6.3)."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ class Agreement:
     def majority(self) -> IntArray:
         """(I,) most frequent score of each item, the lowest on ties; -1 without ratings.
 
-        Paper 000 does not say how it breaks ties.
+        The supplement does not say how it breaks ties.
         """
         levels = np.arange(self.people.highest + 1)
         votes = (self.people.ratings[:, :, None] == levels).sum(axis=0)
@@ -361,7 +361,7 @@ def compare_ratings(
 ) -> dict[str, Any]:
     """Compare two ratings of the same items by the same people, such as with and without pictures.
 
-    Paper 000, section 6.2.
+    SHOE supplement, section 6.2.
 
     Parameters
     ----------

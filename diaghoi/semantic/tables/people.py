@@ -213,7 +213,7 @@ def _metric(
     if most > scale or least < 0:
         raise InputError(
             f"{path}: column '{name}': a metric must lie between 0 and 1, or between 0 and "
-            f"{highest}; it reaches from {least:g} to {most:g}"
+            f"{highest}; its values range from {least:g} to {most:g}"
         )
     return scores * (highest / scale), scale
 

@@ -1,6 +1,6 @@
 """Similarity tables for which language models are the raters.
 
-The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only pairs
+The procedure of SHOE (paper and supplement): the first rater rates all pairs, the others only pairs
 with something in common according to the first. A sample of the remaining pairs can show how many
 are missed.
 """

@@ -135,7 +135,7 @@ def test_the_figures_are_drawn(run, ratings: Path) -> None:
         ("item,ann,bob\nx,1\n", "line 2: 2 columns where the first line has 3"),
         ("item,ann,ann\nx,1,1\n", "two columns are called 'ann'"),
         ("item,ann,bob,score\nx,1,1,9\n", "a metric must lie between 0 and 1"),
-        ("item,ann,bob,score\nx,1,1,1\ny,1,1,-1\n", "it reaches from -1 to 1"),
+        ("item,ann,bob,score\nx,1,1,1\ny,1,1,-1\n", "its values range from -1 to 1"),
         ("item,annotator,rating\nx,a,1\nx,a,2\n", "line 3: a second rating of x by a"),
         ("annotator,rating\na,1\na,2\n", "line 3: a second rating by a"),
         ("item,annotator,rating\nx,a,1\nx,,2\n", "line 3: column 'annotator' is empty"),
