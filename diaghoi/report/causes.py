@@ -62,9 +62,7 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     )
     if "other_verb" in found:
         wrong = "wrong actions on found pairs" if by_person(result) else "action errors"
-        caption += (
-            f"\nOther verb: this pattern can cover nearly all {wrong}, even if no label is missing."
-        )
+        caption += f"\nOther verb: can cover nearly all {wrong}, even if no label is missing."
         if by_person(result):
             caption += (
                 " By the published rule, a wrong verb with an object box is an association error."

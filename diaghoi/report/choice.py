@@ -41,7 +41,7 @@ CONFUSED = {
     "confused_verbs": "Wrong option → right option with the same object. Instead: cases in which "
     "the right option was not picked.",
     "confused_objects": "Object of a wrong option → object of the right options, once per "
-    "right object of a question. Instead: cases in which no right option of that object was "
+    "right object of a question. Instead: cases in which no right option with that object was "
     "picked.",
 }
 WAYS = {
@@ -84,7 +84,7 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def _positions_line(result: Result) -> list[str]:
-    """Describe in a sentence the effect of the position of an option, if requested."""
+    """Describe in one sentence how an option's position affects the answers, if requested."""
     if "positions" not in result:
         return []
     positions = result["positions"]
@@ -211,7 +211,7 @@ def _selection(found: Result) -> TextTable:
 
 
 def _distractors(found: Result) -> list[TextTable]:
-    """Create the tables on which wrong options mislead the model."""
+    """Create the tables of the wrong options that mislead the model."""
     tables = []
     for key, title, name in (
         ("classes", "Wrong options picked most", "class"),
@@ -257,7 +257,7 @@ def _positions(found: Result) -> TextTable:
         "p, corrected",
     )
     caption = (
-        "Expected: if the order did not matter. Excess: picked minus expected, in percent of the "
-        "times shown."
+        "Expected: number of picks if the order did not matter. Excess: picked minus expected, in "
+        "percent of the times shown."
     )
     return TextTable("Position", columns, [lines], caption)

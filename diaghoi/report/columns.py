@@ -71,7 +71,7 @@ def table_text(
 
 
 def check_table_file(path: str | PathLike[str]) -> None:
-    """Check that a file name has the suffix of a table.
+    """Check that a file name ends in ``.csv`` or ``.json``.
 
     Raises
     ------
@@ -80,7 +80,8 @@ def check_table_file(path: str | PathLike[str]) -> None:
     """
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"{path}: tables are written as {' or '.join(SUFFIXES)}; give a file with such a name"
+            f"{path}: tables are written as {' or '.join(SUFFIXES)}; give a file name that ends in "
+            "one of these"
         )
 
 

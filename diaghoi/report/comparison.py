@@ -31,8 +31,8 @@ from diaghoi.report.terminal import (
 from diaghoi.report.text import GAP, marked
 from diaghoi.report.verdict import unusual
 
-# Maximum number of lines on the first screen of a comparison, and in the sentence on it; minimum
-# length of a shortened name.
+# Maximum number of lines of a comparison's first screen, and of the sentence on that screen;
+# minimum length of a shortened name.
 LINES, MOST_LINES, LEAST = 30, 4, 8
 
 

@@ -89,7 +89,7 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
         f"{number_of('prediction', full['predicted'])}{least}; {full['annotated']:,} annotated. "
         "Pooled over classes"
     )
-    caption += "; Full also counts listed triplets of no class." if threshold is None else "."
+    caption += "; Full also counts triplets that belong to no class." if threshold is None else "."
     if best is not None:
         caption += (
             f"\nHighest F1, Full: {percent(best['f1'])} at a threshold of {best['threshold']:.3g} "
@@ -99,11 +99,11 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
         Line(title, [found.get(split.key, {}).get(key) for split in splits])
         for key, title in names.items()
     ]
-    return TextTable("Triplets right in class and boxes, %", splits, [lines], caption)
+    return TextTable("Triplets with the right class and boxes, %", splits, [lines], caption)
 
 
 def _operating_points(found: Result) -> TextTable:
-    """Show how many predictions score thresholds keep, and how good these are."""
+    """Show the number and quality of the predictions that each score threshold keeps."""
     curve, best = found["curve"], found["best"]
     keys = ("threshold", "precision", "recall", "f1", "triplets_per_image", "pairs_per_image")
 
@@ -137,7 +137,7 @@ def _best_point(found: Result) -> TextTable:
     best = found["best"]
     predicted = best["triplets_per_image"] * found["images"]
     calibrated = best["calibration"]
-    caption = "Share of the kept predictions; for false negative, of the annotated triplets."
+    caption = "Share of the kept predictions; for false negatives, share of the annotated triplets."
     if calibrated is not None:
         caption += (
             f"\nCalibration of these predictions: mean score {percent(calibrated['mean_score'])}, "
@@ -168,8 +168,9 @@ def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
         "Priors on the detector's pairs, mAP, %",
         splits,
         groups,
-        caption=f"The object alone gives {' to '.join(shares)} % of mAP. Lift: mAP above the "
-        f"prior. Verbs are counted in {found['annotations']}; confidence in a pair: "
+        caption=f"The object alone gives {' to '.join(shares)} % of mAP. Lift: mAP of the detector "
+        f"minus mAP of the prior. Verbs are counted in {found['annotations']}; confidence in a "
+        "pair: "
         f"{found['confidence']}.",
     )
 
@@ -190,8 +191,8 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
         splits,
         [lines],
         caption="Over all possible rankings of the predictions. In the other tables, all "
-        "predictions of a class share one rank. The resulting mAP can be below the worst, because "
-        "duplicates then rank equal to their true positive, whereas any scores would "
+        "predictions of a class share one rank. The resulting mAP can be lower than the worst "
+        "bound, because duplicates then tie with their true positive, whereas any scores would "
         "rank them behind it.",
     )
 
@@ -289,7 +290,8 @@ def _calibration(result: Result) -> TextTable:
         "Calibration of triplet scores, %",
         ["All"],
         [[*direction, *lines]],
-        caption="Errors and true positives add up to how far scores are too high or low. "
+        caption="The rows of errors and true positives add up to the amount by which scores are "
+        "too high or low. "
         "On average: over all predictions, including those with low scores."
         if direction
         else "",

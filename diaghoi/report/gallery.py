@@ -278,7 +278,7 @@ _NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_f
 
 
 def _cells(row: dict[str, Any]) -> Iterator[tuple[str, CsvValue]]:
-    """Yield a row of the index cell by cell, with one cell per number of a size or box."""
+    """Yield the cells of a row of the index; each number of a size or box gets its own cell."""
     for name, value in row.items():
         if name == "size":
             yield from zip(("width", "height"), value or (None, None), strict=True)

@@ -22,8 +22,8 @@ from diaghoi.report.terminal import column_blocks, group_runs, widened
 COLUMN_WIDTH, TEXT_WIDTH = 229.5, 469.0
 # Names of models and backbones that are longer than this may be broken across lines.
 LONGEST_LABEL = 26
-# The ten special characters of LaTeX, followed by characters in the texts of this package that
-# pdflatex lacks, sets as another character, or (before 2018) drops.
+# The ten special characters of LaTeX, then characters in this package's texts that pdflatex lacks,
+# sets as other characters, or (before 2018) drops.
 WRITTEN = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -241,7 +241,7 @@ def _row(row: Row, block: Sequence[int], kinds: Sequence[str]) -> str:
     if row.kind != "entry":
         cells[0] = rf"\emph{{{cells[0]}}}"
     elif cells[0].startswith(("[", "*")):
-        # LaTeX would read these as arguments of the previous row's end.
+        # LaTeX would read these as an argument of the ``\\`` that ends the previous row.
         cells[0] = f"{{}}{cells[0]}"
     for place in block:
         text = escaped(row.cells[place].shown)

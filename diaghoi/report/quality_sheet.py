@@ -108,7 +108,7 @@ def write_quality_sheet(
 
 
 def _asked(question: Question) -> str:
-    """Write a question in the words that a model is shown."""
+    """Write a question in the wording shown to models."""
     return question_words(question.options, "scene" if question.human is None else "person")
 
 

@@ -187,7 +187,7 @@ def _free(result: Result) -> str:
     number = sum(len(table.get("free_words", ())) for table in tables)
     lost = [word for table in tables for word in table.get("not_understood", ())]
     named = f"; not understood {len(lost):,}: {some_of(lost, 3)}" if lost else ""
-    return f"Words beyond the data set: {number:,}{named}" if number else ""
+    return f"Words that are not in the data set: {number:,}{named}" if number else ""
 
 
 def similarity_in_words(similarities: Similarities) -> str:
@@ -197,9 +197,8 @@ def similarity_in_words(similarities: Similarities) -> str:
         for what, table in similarities.tables.items()
     )
     return (
-        "Action and object errors are compared with the annotations at the same place (other "
-        "classes at both boxes; if predictions are matched by person, the actions of this person), "
-        "by "
+        "Action and object errors are compared with the other classes annotated at both boxes (if "
+        "predictions are matched by person, with the other actions of this person), by "
         f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. An error is near if σ is at least "
         f"{NEAR:g}, plausible if σ is above {PLAUSIBLE:g}, and wrong otherwise."
     )
@@ -262,8 +261,8 @@ def _rates(result: Result) -> Table:
     rows = [
         Line(name, [result[key], result[f"{key}_all_predictions"]])
         for key, name in (
-            ("gt_miss_rate", "Annotated triplets without prediction"),
-            ("prediction_miss_rate", "Predictions without annotated triplet"),
+            ("gt_miss_rate", "Annotated triplets without a prediction"),
+            ("prediction_miss_rate", "Predictions without an annotated triplet"),
         )
     ]
     number = result["counts"]["predicted_triplets_of_mf1"]
@@ -287,9 +286,9 @@ def _words(what: str, table: Result) -> Table:
         for word in table["free_words"][:SHOWN]
     ]
     number, lost = len(table["free_words"]), table["not_understood"]
-    caption = f"{number:,} words that the data set does not have; the JSON lists all."
+    caption = f"{number:,} words are not in the data set; the JSON lists all."
     if lost:
-        caption += f"\nNot understood, and similar to nothing: {some_of(lost, SHOWN)}."
+        caption += f"\nNot understood, and so similar to nothing: {some_of(lost, SHOWN)}."
     heads = ("Count", "Sense", "Closest to", "Similarity")
     return TextTable(f"Predicted {what}", heads, [rows], caption).table
 
@@ -345,8 +344,8 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
     ]
     if verbs:
         caption = (
-            "Action errors on people for whom a triplet with this verb is annotated; ΔmAP if "
-            "the errors are repaired."
+            "Errors: action errors on people for whom a triplet with this verb is annotated. ΔmAP: "
+            "gain from repairing these errors."
         )
         heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
         tables.append(TextTable("Annotated verbs", heads, [verbs], caption).table)
@@ -420,7 +419,7 @@ def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
         for one in found[:SHOWN]
     ]
     return TextTable(
-        f"Wrong {what} that cost most",
+        f"Wrong {what} that cost the most",
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
         [rows],
         f"{WHICH}{remark}\nThe similarity is between the {what} alone, not σ; {UNDEFINED}: the "

@@ -1,4 +1,4 @@
-"""Create tables on similarity tables, and on people who judge similarity."""
+"""Create tables that describe similarity tables, and people who judge similarity."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def _missing(coverage: Mapping[str, Any]) -> str:
         if found["missing"] and 2 * found["covered"] >= found["words"]:
             lines.append(f"Missing {name}: {some_of(found['missing'])}.")
         if found["ambiguous"]:
-            lines.append(f"Several senses (--synsets chooses): {some_of(found['ambiguous'])}.")
+            lines.append(
+                f"With several senses (choose with --synsets): {some_of(found['ambiguous'])}."
+            )
     return "\n".join(lines)
 
 
@@ -177,8 +179,8 @@ def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
     ]
     rows.append(Line("Pairs", [*(shown(each["pairs"], "count") for each in categories)]))
     caption = (
-        "Mean, Majority: of all raters. Verb: pairs of two verbs with the same object; Object: "
-        "pairs of two objects with the same verb."
+        "Mean and Majority combine all raters. Verb: pairs of two verbs with the same object; "
+        "Object: pairs of two objects with the same verb."
     )
     yield TextTable("Agreement by differing part, %", heads, [rows], caption).table
     swept = [each for each in categories if each["best_weight"] is not None]
@@ -274,7 +276,7 @@ def _again_table(again: Result, confidence: float) -> Table:
         ("Mean", "Interval"),
         [rows],
         f"{again['changed']:,} of {again['ratings']:,} ratings by {some_of(again['annotators'])} "
-        f"changed; {100 * confidence:g} % interval, by Wilson for the share; the mean has no "
+        f"changed; {100 * confidence:g} % interval (Wilson's for the share); the mean has no "
         "interval if there are fewer than ten changes, or all changes are equal.",
     ).table
 

@@ -182,14 +182,14 @@ def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
 
 
 def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[int]:
-    """Widen the columns below a group title that is wider than the columns together.
+    """Widen the columns below a group title that is wider than all of them together.
 
     Parameters
     ----------
     columns : sequence of Column
         Columns of a table.
     widths : sequence of int
-        Letters that each column needs.
+        Number of characters that each column needs.
     gap : int
         Width of the gap between two columns.
     """

@@ -26,14 +26,15 @@ _USUAL = (
     ONLY_INTERACTIONS,
 )
 BOX_ERRORS = ("human_box", "object_box", "both_boxes")
-# Detectors usually rank a true positive above 80 to 99 % of the wrong predictions of its class.
-# Below these shares, scores hardly rank, or rank wrong predictions first.
+# Detectors usually rank a true positive above 80 to 99 % of the wrong predictions of its class. If
+# this share is below TELLING, scores hardly rank; below AGAINST, they rank wrong predictions first.
 TELLING, AGAINST = 0.58, 0.4
-# Minimum number of true positives, and of errors, for a statement about their order.
+# Minimum number of true positives, and of errors, for a statement about how scores rank them.
 ENOUGH = 20
 # Minimum gain from perfect ranking, relative to the gain from the best repair, to be named first.
 OWING = 0.8
-# Minimum number of wrong predictions per right prediction for a statement about their order.
+# Minimum number of wrong predictions per right prediction for a statement about how scores rank
+# them.
 MANY = 2
 
 
@@ -80,9 +81,9 @@ def verdict(result: Mapping[str, Any]) -> str:
     str
         The error that costs most by the published rule, with its cost on found pairs
         (:mod:`diaghoi.oracles.localised`) if that differs; a second sentence if another error costs
-        most on found pairs. Ties are in the order of the oracles. If the file lacks annotated
-        images, the missed triplets in these images are excluded; if it lacks most of the images,
-        errors are not ranked.
+        most on found pairs. If errors tie, the first in the order of the oracles is described. If
+        the file lacks annotated images, the missed triplets in these images are excluded; if it
+        lacks most of the images, errors are not ranked.
     """
     if empty := _nothing(result):
         return empty
@@ -95,7 +96,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     elsewhere = result.get("coverage", {}).get("triplets_elsewhere", 0)
     result = of_held_images(result)
     published, gains, first, worst = _worst(result)
-    left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
+    left = f"{number_of('annotated triplet', elsewhere)} in images that the file lacks"
     unranked = f" Not included: {left}." if elsewhere else ""
     if not worst or round(100 * max(gains[worst], published.get(first, 0.0)), 2) <= 0:
         return f"Repairing any one kind of error would add nothing.{unranked}"
@@ -143,7 +144,7 @@ def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """List remarks on the numbers of a report, most serious first.
+    """List remarks on the numbers of a report, the most serious first.
 
     Parameters
     ----------
@@ -205,11 +206,14 @@ def _left_out(result: Mapping[str, Any]) -> str:
     """Describe how annotated images without predictions are treated."""
     coverage = result["coverage"]
     if coverage.get("only_predicted_images"):
-        return "only these are evaluated"
+        return "only these images are evaluated"
     if not ranks_errors(result):
-        return "errors are not ranked; --only-predicted-images evaluates only these"
+        return "errors are not ranked; --only-predicted-images evaluates only these images"
     elsewhere = number_of("annotated triplet", coverage["triplets_elsewhere"])
-    return f"{elsewhere} of the others count as not found, but not in the cost of Missed"
+    return (
+        f"{elsewhere} of the other images count as not found, but are left out of the cost of "
+        "Missed"
+    )
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
@@ -243,7 +247,7 @@ def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
-    """Report if scores do not rank, ahead of the costliest error; empty if they do.
+    """Report, before the costliest error, that scores do not rank; empty if they do.
 
     ``gain`` is the gain from repairing the worst error. Scores are not at fault if perfect ranking
     adds much less than this repair or than finding everything, or if there are few wrong
@@ -275,13 +279,13 @@ def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
 
 
 def _in_both_boxes(result: Mapping[str, Any]) -> str:
-    """Report if most missed triplets may be meant by predictions with both boxes wrong."""
+    """Report if predictions with both boxes wrong may be attempts at most missed triplets."""
     lost = result.get("lost", {"triplets": 0})
     if lost["triplets"] == 0 or 2 * lost["both_boxes"] < lost["triplets"]:
         return ""
     return (
-        f" For {lost['both_boxes']:,} of these {lost['triplets']:,}, a prediction of the class "
-        "has both boxes wrong."
+        f" For {lost['both_boxes']:,} of these {lost['triplets']:,}, there is a prediction of the "
+        "same class with both boxes wrong."
     )
 
 
@@ -296,8 +300,8 @@ def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
         return ""
     low, high = (_percent(bounds[key]["full"]) for key in ("worst", "best"))
     return (
-        f" with all predictions of a class tied, {low} to {high} over all rankings with duplicates "
-        "last"
+        f" with all predictions of a class tied, {low} to {high} over all rankings that put "
+        "duplicates last"
     )
 
 

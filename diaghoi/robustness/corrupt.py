@@ -45,7 +45,7 @@ class CorruptedFolder:
 
     ``pictures`` is the number of pictures in the folder; ``written`` counts the corrupted pictures
     of this run, and ``kept`` those of an earlier run. ``damaged`` lists the problem of each
-    unreadable picture, and ``notes`` has remarks on the result.
+    unreadable picture, and ``notes`` are remarks on the result.
     """
 
     pictures: int
@@ -78,7 +78,7 @@ def corrupt_folder(
     out : Path
         Output folder, created if missing.
     corruptions : iterable of str
-        Names, abbreviations or groups of them.
+        Names or abbreviations of corruptions or groups.
     severities : iterable of int
         Severities from 1 to 5.
     seed : int
@@ -92,9 +92,9 @@ def corrupt_folder(
     Raises
     ------
     InputError
-        If the folder has no pictures, a corruption or severity is unknown, the output folder lies
-        among the pictures or was made with other settings, nothing can be written, or a library is
-        missing.
+        If the folder has no pictures, a corruption or severity is unknown, the output folder is
+        inside the picture folder or was made with other settings, nothing can be written, or a
+        library is missing.
     """
     levels = sorted(set(severities))
     conditions = [(each.name, level) for each in find(corruptions) for level in levels]
@@ -145,7 +145,9 @@ def picture_names(folder: Path) -> list[str]:
         if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
     )
     if not names:
-        raise InputError(f"{folder}: no pictures in it; give a folder with {', '.join(SUFFIXES)}")
+        raise InputError(
+            f"{folder}: has no pictures; give a folder with {', '.join(SUFFIXES)} files"
+        )
     return names
 
 
@@ -158,7 +160,9 @@ def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
         )
     for folder in folders:
         if source.is_relative_to(os.path.realpath(folder)):
-            raise InputError(f"{images}: is in {folder}, which is the output; give another folder")
+            raise InputError(
+                f"{images}: is inside the output folder {folder}; give another output folder"
+            )
 
 
 def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
@@ -177,14 +181,14 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
         for folder in folders:
             if folder.exists():
                 raise InputError(
-                    f"{folder}: exists, but {file} does not state how it was created; give "
-                    "another folder"
+                    f"{folder}: exists, but {file} does not state how it was created; give another "
+                    "output folder"
                 )
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"{out}: cannot be made: {error.strerror}; give another folder"
+                f"{out}: cannot be created: {error.strerror}; give another folder"
             ) from error
         with replacing(file) as temporary:
             temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
@@ -198,8 +202,8 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
     for key in ("seed", "strengths"):
         if before[key] != record[key]:
             raise InputError(
-                f"{out}: was made with {key} {before[key]!r:.60}, not {record[key]!r}; give the "
-                "same, or another folder"
+                f"{out}: was made with {key} {before[key]!r:.60}, not {record[key]!r}; use the "
+                "same value, or give another output folder"
             )
     begun, now = (json.dumps(each.get("libraries")).replace('"', "") for each in (before, record))
     if begun == now:

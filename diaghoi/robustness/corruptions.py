@@ -1,9 +1,9 @@
 """The twenty corruptions of the RoHOI benchmark in four groups, each in five severities.
 
 The paper describes the parameters that grow with severity (appendix A.3), but gives no values. The
-values in ``strengths.csv`` start from customary values and were tuned by eye: severity 1 is clearly
+values in ``strengths.csv`` are customary values that were then tuned by eye: severity 1 is clearly
 visible, and a person still recognises the scene at severity 5. They are stronger for corruptions
-that, according to table 3 of the paper, cost detectors much (glass, defocus and motion blur,
+that cost detectors a lot according to table 3 of the paper (glass, defocus and motion blur,
 pixelation), and weaker for corruptions that cost little (vignette, exposure, shot noise).
 Perspective distortion moves objects, but not the annotated boxes. At the strengths of the table, a
 V-COCO detector that follows the objects keeps 78 to 79 % of its role AP; the models of table 3 keep
@@ -28,7 +28,7 @@ from diaghoi.robustness import effects
 from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
-# Shorter side, in pixels, of a picture for which the lengths in the table apply unscaled.
+# Shorter side, in pixels, of pictures to which the lengths in the table apply unscaled.
 REFERENCE = 480
 # Weights of red, green and blue in luma (ITU-R BT.601, as in JPEG files).
 LUMA = (0.299, 0.587, 0.114)
@@ -46,7 +46,7 @@ class Corruption(NamedTuple):
     """A corruption of pictures.
 
     A corruption has the name of its group, the paper's abbreviation, a label for tables and
-    figures, and a function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array,
+    figures, and a function (:mod:`diaghoi.robustness.effects`) that takes an (H, W, C) uint8 array,
     a generator and the strengths of a severity as keywords, and returns an array of the same shape,
     or of three channels.
     """
@@ -100,10 +100,10 @@ CORRUPTIONS = {
 
 
 def find(names: Iterable[str]) -> tuple[Corruption, ...]:
-    """Find corruptions by name, abbreviation, or the name or abbreviation of their group.
+    """Find corruptions by their own name or abbreviation, or by that of their group.
 
-    Case is ignored, and hyphens and spaces are equivalent to underscores. Each is returned once, in
-    the order of :data:`CORRUPTIONS`.
+    Case is ignored, and hyphens and spaces are equivalent to underscores. Each corruption is
+    returned once, in the order of :data:`CORRUPTIONS`.
 
     Raises
     ------
@@ -142,7 +142,8 @@ def corrupt(
         1 (mild) to 5 (strong); ``strengths.csv`` gives the parameters.
     rng : numpy.random.Generator, optional
         Source of directions, positions and noise. For reproducible results, use the
-        :func:`generator` of the picture. The default is the :func:`generator` of an empty name.
+        :func:`generator` of the picture. The default is the :func:`generator` for an empty file
+        name.
 
     Returns
     -------
@@ -152,12 +153,12 @@ def corrupt(
     Raises
     ------
     InputError
-        If the image does not have 8 bits or has another shape, the corruption or severity is
+        If the image is not 8-bit or has an unsupported shape, the corruption or severity is
         unknown, or OpenCV is missing.
     """
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
         what = getattr(image, "dtype", type(image).__name__)
-        raise InputError(f"the image is {what}; give an array of 8 bits (uint8)")
+        raise InputError(f"the image is {what}; give an 8-bit array (uint8)")
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3) or not image.size:
         raise InputError(
             f"the image has shape {image.shape}; give (height, width) or (height, width, 3)"
@@ -180,8 +181,9 @@ def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     """Return the random generator for a corruption of a picture.
 
     Its state is a hash of the seed of the run, the file name without folders, and the corruption,
-    so neither the order nor the number of workers matters. The severities share their draws and
-    differ only in strength: rectangles of severity 2 have the positions of severity 1.
+    so neither the order nor the number of workers matters. All severities share the same random
+    draws and differ only in strength: rectangles have the same positions at severity 2 as at
+    severity 1.
     """
     return seeded(seed, picture, corruption)
 
@@ -216,7 +218,7 @@ def strengths() -> dict[str, dict[str, tuple[str, tuple[float, ...]]]]:
 
 
 def strengths_digest() -> str:
-    """Return a digest of the table, which changes with any value."""
+    """Return a digest of the table that changes if any value changes."""
     return hashlib.sha256(_text().encode()).hexdigest()[:16]
 
 

@@ -33,13 +33,15 @@ FARTHEST = 8
 SPACING = 1.8
 # Share of the hue circle, from red to violet, in a rainbow.
 HUES = 0.8
-# Relative frequency of the stripes in red, green and blue: subpixels are adjacent.
+# Relative frequency of the stripes in red, green and blue; it differs because subpixels lie side by
+# side.
 FINER = (1.0, 1.05, 1.1)
 # Curvature of the stripes: phase, in stripes, added at the corners.
 BEND = 3.0
-# Angle between successive cracks that distributes any number of cracks evenly.
+# Angle between successive cracks; it distributes any number of cracks evenly.
 GOLDEN = math.pi * (3 - math.sqrt(5))
-# Number of straight segments of a crack, their change of direction, and the share that branches.
+# Number of straight segments of a crack, their change of direction, and the share of segments that
+# branch.
 PIECES, KINK, BRANCHING = 14, 0.13, 0.12
 # Positions of rings, in segments from the impact, and the share of gaps between cracks that they
 # bridge.
@@ -99,9 +101,10 @@ def half_diagonal(image: Array) -> float:
 def fetched(
     image: Image, x: Floats, y: Floats, *, nearest: bool = False, black: bool = False
 ) -> Array:
-    """Sample each pixel at another position: (H, W) arrays, in pixels from the centre.
+    """Sample each pixel at another position, given as (H, W) arrays in pixels from the centre.
 
-    Pixels are interpolated or nearest neighbours; the outside is reflected or black.
+    Values are interpolated or taken from the nearest pixel; outside the picture, pixels are
+    reflected or black.
     """
     cv2 = opencv()
     height, width = image.shape[:2]
@@ -211,15 +214,15 @@ def jpeg_artifacts(image: Image, rng: np.random.Generator, *, quality: float) ->
 def packet_loss(
     image: Image, rng: np.random.Generator, *, packets: float, length: float, rows: float
 ) -> Array:
-    """Drop runs of coded blocks, and conceal them as decoders do.
+    """Drop runs of coded blocks, and conceal the loss as decoders do.
 
-    Each lost packet is grey, repeats blocks from elsewhere, or extends the last pixel row above it.
+    A lost packet is filled with grey, blocks from elsewhere, or the last pixel row above it.
     """
     height, width = image.shape[:2]
     result: Array = image.copy()
     for column, row, size, kind, right, down in rng.random((int(packets), 6)):
         blocks = max(round(length * (0.5 + size) * width / BLOCK), 1)
-        # A run may begin left of the picture, so that edges lose as much as the middle.
+        # A run may begin to the left of the picture, so that edges lose as much as the middle.
         left = BLOCK * (math.floor(column * (math.ceil(width / BLOCK) + blocks - 1)) - blocks + 1)
         top = BLOCK * math.floor(row * math.ceil(height / BLOCK))
         x = np.arange(max(left, 0), min(left + BLOCK * blocks, width))
@@ -238,7 +241,7 @@ def packet_loss(
 def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Array:
     """Overexpose or underexpose the picture, at random.
 
-    Linear light is scaled rather than pixel values: a picture file stores roughly the square root
+    Linear light is scaled, not pixel values, because a picture file stores roughly the square root
     of the light (the sRGB curve). Values above white are clipped.
     """
     gain = 2.0 ** (stops if rng.random() < 0.5 else -stops)
@@ -357,7 +360,8 @@ def perspective_distortion(
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float32)
     seen = corners.copy()
     for corner in (far, (far + 1) % 4):
-        # Corners move along the side towards its middle, and slightly towards the opposite side.
+        # The corners of the far side move towards its middle, and slightly towards the opposite
+        # side.
         sideways = corners[far] != corners[(far + 1) % 4]
         seen[corner] *= np.where(sideways, 1 - tilt, 1 - tilt / 2)
     matrix = cv2.getPerspectiveTransform(seen * half, corners * half).astype(np.float32)

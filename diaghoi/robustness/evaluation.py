@@ -20,10 +20,10 @@ from diaghoi.robustness.sweep import Outcomes, Place, sweep
 from diaghoi.robustness.tables import SCALE, robustness_tables, sentences
 
 TESTS = (
-    "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
-    "corruptions: of 20 without effect, one is expected to show p < 0.05 by chance"
+    "p-values are corrected within each corruption (Holm), not for the number of corruptions: of "
+    "20 corruptions without effect, one is expected to show p < 0.05 by chance"
 )
-# Settings of the intervals, which all intervals of a study share.
+# Settings that all intervals of a study share.
 INTERVALS = ("resamples", "seed", "confidence", "method")
 
 
@@ -40,8 +40,8 @@ class Robustness:
     missing, failed : tuple of (Run, str)
         Runs whose file is missing, with the file, and runs whose file is unusable, with the reason.
     caveats, gaps, notes : tuple of str
-        Reasons why numbers are not comparable; missing files and the numbers that are undefined
-        without them; further notes.
+        Reasons why numbers are not comparable; missing files, and numbers that are undefined
+        because of missing files; further notes.
     """
 
     metric: str
@@ -80,10 +80,10 @@ class Robustness:
             paper (``complete``), with both in words; ``models``, each with
 
             - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
-            - ``clean``: its score on clean pictures;
+            - ``clean``: score on clean pictures;
             - ``indices``: ``mri``, ``cri`` and the number of ``conditions``, for ``all``, and by
               name in ``groups``, ``corruptions`` and ``severities``;
-            - ``drops``: by corruption, the share of the clean score that it costs;
+            - ``drops``: by corruption, the share of the clean score that the corruption costs;
             - ``growth``: by error and corruption, the mean increase of ΔmAP;
             - ``cells``: for each condition, clean pictures first, score, mAP, ΔmAP and share of
               each error, and ``intervals`` and ``tests`` if available;
@@ -146,7 +146,7 @@ def evaluate_study(
     Raises
     ------
     InputError
-        If the annotations or the metric cannot be used, or no file can be used.
+        If the annotations or the metric are unusable, or no prediction file is usable.
     """
     check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)

@@ -85,7 +85,7 @@ def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) ->
     text = " ".join(done.out.split())
     assert "Missed" not in text.split("ΔmAP")[0].split("cost most")[0]
     left = result["coverage"]["triplets_elsewhere"]
-    assert f"Not included: {left} annotated triplets in images that the file does not" in text
+    assert f"Not included: {left} annotated triplets in images that the file lacks" in text
     held = result["coverage"]["localised"]["missed_gt"]["delta_map"]["full"]
     assert 0 <= held < costs["missed_gt"]
 

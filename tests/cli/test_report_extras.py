@@ -98,8 +98,8 @@ def test_causes_and_calibration(report) -> None:
     gap, *parts = (float(line.split()[-1].replace("−", "-")) for line in rows[:8])
     assert gap == pytest.approx(sum(parts), abs=0.04)
     assert parts == sorted(parts, key=lambda part: -abs(part))
-    assert "\nErrors and true positives add up to how far scores are too high or low." in text
-    assert "\nOther verb: this pattern can cover nearly all action errors, even if no label is missing." in text
+    assert "\nThe rows of errors and true positives add up to the amount by which" in text
+    assert "\nOther verb: can cover nearly all action errors, even if no label is missing." in text
 
 
 def test_the_evaluators_of_code_bases(report) -> None:

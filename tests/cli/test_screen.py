@@ -114,7 +114,7 @@ def test_few_images_are_said_and_nothing_is_ranked(report) -> None:
 def test_missed_triplets_of_other_images_stand_in_brackets(report) -> None:
     done = report("most.pkl", *HICO_DET)
     coverage = json.loads(report("most.pkl", *HICO_DET, "--json", "-").out)["coverage"]
-    words = f"{coverage['triplets_elsewhere']} annotated triplets of the others"
+    words = f"{coverage['triplets_elsewhere']} annotated triplets of the other images"
     assert words in " ".join(done.out.split())
     held = coverage["oracles"]["missed_gt"]["delta_map"]["full"]
     assert costs(done)["Missed"] == percent(held, signed=True)

@@ -93,7 +93,7 @@ def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alon
             rf"^{title.replace('mF1', 'Soft mF1')} +{100 * result[key]:.2f} ", done.out, re.M
         )
     assert re.search(
-        rf"Annotated triplets without prediction +{100 * result['gt_miss_rate']:.2f}", done.out
+        rf"Annotated triplets without a prediction +{100 * result['gt_miss_rate']:.2f}", done.out
     )
     assert "Similarity changes soft mAP by 0.00: σ = 0.5 S_v + 0.5 S_o; IoU >= 0.6\n" in done.out
     assert "Tables: verbs.csv (5 of 117 verbs), objects.csv (4 of 80 objects)" in done.out
@@ -176,7 +176,7 @@ def test_all_files(run, words, alone):
     for title in (
         "Largest gains from similarity",
         "Action errors by meaning",
-        "Wrong verbs that cost most",
+        "Wrong verbs that cost the most",
     ):
         assert title in done.out
 

@@ -113,9 +113,9 @@ def test_words_and_the_sense_chosen_for_each(evaluate) -> None:
     assert senses["motorbike"] == ("motorcycle", pytest.approx(0.9))
     assert senses["velocipede"][0] == "bicycle"
     assert "Predicted verbs" in done.out
-    assert "Not understood, and similar to nothing: frobnicate." in done.out
+    assert "Not understood, and so similar to nothing: frobnicate." in done.out
     screen = evaluate({"image": "b.jpg", "verb": "frobnicate", "object": "train"})[1]
-    assert "Words beyond the data set: 1; not understood 1: frobnicate" in screen.out
+    assert "Words that are not in the data set: 1; not understood 1: frobnicate" in screen.out
     assert "--also diagnose" not in screen.out
     assert result["soft_map"] is None
     assert result["mf1"] > 0

@@ -168,7 +168,7 @@ def test_the_report_of_a_language_model(tmp_path: Path) -> None:
     assert (full["precision"], full["recall"], full["f1"]) == (0.5, 0.5, 0.5)
     assert result["unscored"]["answers"]["unreadable"] == 1
     assert result["unscored"]["bounds"]["default"]["best"]["full"] == pytest.approx(6 / 11)
-    assert "Triplets right in class and boxes, %" in done.out
+    assert "Triplets with the right class and boxes, %" in done.out
     assert "Bounds of mAP without scores, %" in done.out
     assert "1 of 2 answers could not be read" in done.err
     assert refused.code == 2

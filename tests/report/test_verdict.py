@@ -101,7 +101,7 @@ def test_missed_triplets_with_a_prediction_wrong_in_both_boxes(result) -> None:
     result["lost"] = {"triplets": 1200, "both_boxes": 600}
     assert verdict(result) == (
         "Missed triplets cost most: repaired, they would add 30.00 points. For 600 of these 1,200, "
-        "a prediction of the class has both boxes wrong."
+        "there is a prediction of the same class with both boxes wrong."
     )
     result["lost"]["both_boxes"] = 599
     assert verdict(result) == "Missed triplets cost most: repaired, they would add 30.00 points."

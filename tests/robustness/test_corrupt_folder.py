@@ -266,7 +266,7 @@ class TestGoingOn:
     def test_refuses_another_seed_and_other_strengths(self, images, tmp_path, monkeypatch) -> None:
         choices = (images, tmp_path / "out", ["occlusion"], [1])
         corrupt_folder(*choices, seed=3)
-        with pytest.raises(InputError, match="was made with seed 3, not 0; give the same"):
+        with pytest.raises(InputError, match="was made with seed 3, not 0; use the same"):
             corrupt_folder(*choices)
         monkeypatch.setattr(module, "strengths_digest", lambda: "other")
         with pytest.raises(InputError, match=r"was made with strengths '.*', not 'other'"):
@@ -308,11 +308,11 @@ class TestRefuses:
         [
             ("none", "out", {}, "there is no such folder"),
             ("images/one.jpg", "out", {}, "is a file"),
-            ("empty", "out", {}, "no pictures in it; give a folder with .jpg, .jpeg, .png"),
-            ("images", "file/out", {}, "file/out: cannot be made: Not a directory"),
+            ("empty", "out", {}, "has no pictures; give a folder with .jpg, .jpeg, .png"),
+            ("images", "file/out", {}, "file/out: cannot be created: Not a directory"),
             ("images", "images", {}, "is in the folder with the pictures"),
             ("images", "images/worse", {}, "is in the folder with the pictures"),
-            ("exposure/1", ".", {"corruptions": ["exposure"]}, r"is in .*, which is the output"),
+            ("exposure/1", ".", {"corruptions": ["exposure"]}, r"is inside the output folder"),
             ("images", "out", {"severities": [0]}, "severity 0"),
             ("images", "out", {"severities": []}, "severity none"),
             ("images", "out", {"workers": 0}, "0 workers: give 1 or more"),

@@ -53,7 +53,7 @@ def tested(written: Path) -> Robustness:
 
 @pytest.mark.slow
 def test_what_tests_are_corrected_for_is_told(whole: Robustness, tested: Robustness) -> None:
-    told = "p-values are corrected for the numbers of one corruption (Holm), not for the number"
+    told = "p-values are corrected within each corruption (Holm), not for the number"
     assert sum(note.startswith(told) for note in tested.notes) == 1
     assert not any(note.startswith("p-values") for note in whole.notes)
 

@@ -232,7 +232,9 @@ def test_a_pair_that_is_not_in_the_table_is_told_from_one_that_is_rated_0(tmp_pa
     assert [rows[name]["similarity"] for name in ("hold", "wash", "carry")] == [0.25, 0, 0]
     result = evaluate(truth, found, verbs, objects).to_dict() | {"diagnosis": meaning.to_dict()}
     (table,) = (
-        each for each in semantic_tables(result) if each.heads == ("Wrong verbs that cost most",)
+        each
+        for each in semantic_tables(result)
+        if each.heads == ("Wrong verbs that cost the most",)
     )
     shown = {row.title.partition(",")[0]: row.cells[2].text for row in table.rows}
     assert shown == {"hold": "0.25", "wash": "0.00", "carry": "–"}

@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 
 OF_CELL = 6
-"""Images chosen for each cell of the transition matrix, before images are chosen by class."""
+"""Number of images to choose per cell of the transition matrix, before choosing by class."""
 
 
 def case_data(
@@ -123,8 +123,8 @@ def _predictions(
 def telling_images(models: Sequence[AlignedModel]) -> IntArray:
     """Choose images by their cases, most informative first.
 
-    The images of the worst cases of each error and detector come first, then some images of each
-    change of fate between two detectors, then the images of the most confident error of each kind
+    First come the images with each detector's worst cases of each error, then some images for each
+    change of fate between two detectors, then the images with the most confident error of each kind
     in each class.
     """
     found = list(_of_sentences(models))

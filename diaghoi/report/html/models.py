@@ -62,7 +62,7 @@ class PageModel:
     classes, images : dict of arrays
         Tables of the diagnosis; empty if only the result is known.
     shown : ShownTriplets or None
-        What to draw; None if the boxes are unknown, as for a sum.
+        What to draw; None if the boxes are unknown, as for a sum of diagnoses.
     """
 
     result: Mapping[str, Any]
@@ -162,7 +162,7 @@ def page_model(
     Raises
     ------
     InputError
-        If the diagnosis is of other scenes.
+        If the diagnosis belongs to other scenes.
     """
     return PageModel(
         result=diagnosis.to_dict() if result is None else result,

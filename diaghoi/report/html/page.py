@@ -125,7 +125,7 @@ def write_html(
     Raises
     ------
     InputError
-        If jinja2 is missing, the diagnosis is of other scenes, or the file cannot be written.
+        If jinja2 is missing, the diagnosis belongs to other scenes, or the file cannot be written.
     """
     check_installed()
     model = page_model(
@@ -509,7 +509,7 @@ def _hundredths(value: int | None) -> str:
 def _parts(
     data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
 ) -> dict[str, Part]:
-    """List the collapsible parts of the page; a title says so if clicks do not filter its part."""
+    """List the collapsible parts of the page, marking the parts that clicks do not filter."""
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (

@@ -14,8 +14,8 @@ MEANINGS = {
     "association": "Both boxes are right, but no annotated triplet joins them.",
     "action": "The boxes match an annotated pair, but the verb is not annotated for it.",
     "duplicate": "The triplet is right, but a prediction with a higher score has already found it.",
-    "missed_gt": "An annotated triplet that nothing found, and that no wrong prediction can be "
-    "said to attempt.",
+    "missed_gt": "An annotated triplet that no prediction found, and that no wrong prediction can "
+    "be said to attempt.",
     "false_positive": "All wrong predictions together.",
     "false_negative": "All annotated triplets that were not found.",
 }
@@ -29,13 +29,14 @@ BY_PERSON = MEANINGS | {
     "both_boxes": "The human box overlaps no annotated person enough, and the role does not fit "
     "the closest person, even if the object box overlaps an annotated box.",
     "association": "The person is right and the object box overlaps an annotated box enough, but "
-    "not the box annotated for this role; it may be that of another action of the same person. "
+    "not the box annotated for this role; it may overlap the box of another action of the same "
+    "person. "
     "Or the role fits, but the human box is not a person.",
     "action": "The person is right and no object box is predicted, but the action is not annotated "
     "for this person. Such predictions with an object box count as associations or wrong object "
     "boxes.",
-    "missed_gt": "An annotated triplet that nothing found, and that no wrong prediction is "
-    "assigned to.",
+    "missed_gt": "An annotated triplet that no prediction found, and to which no wrong prediction "
+    "is assigned.",
 }
 """What each error means by the published rule of V-COCO, which matches predictions by person."""
 
@@ -74,7 +75,7 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     return (
         f"For each error, {wrong}. Missed triplets that are described in a sentence come first, "
         "then triplets with a confident assigned prediction. No image shows a third case before "
-        "all other images have shown theirs."
+        "all other images have shown their first two."
     )
 
 

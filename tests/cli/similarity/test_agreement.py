@@ -63,7 +63,7 @@ def test_what_people_change_with_the_picture(run, ratings: Path, alone: Path) ->
     assert "Rated again in again.csv" in done.out
     assert re.search(r"Changed ratings, % +22\.22 +6\.32 to 54\.74\n", done.out)
     assert re.search(r"Size of a change, points +1\.500 +–\n", done.out)
-    assert "2 of 9 ratings by ann, bob changed; 95 % interval, by Wilson" in done.out
+    assert "2 of 9 ratings by ann, bob changed; 95 % interval (Wilson's" in done.out
     same = json.loads(
         run("similarity", "agreement", ratings, "--again", ratings, "--json", "-").out
     )
