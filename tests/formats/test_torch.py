@@ -135,9 +135,9 @@ HOSTILE = {
     "a true offset": (tensor(FLOATS, (1,), (1,), True), "no valid offset"),
     "a negative stride": (tensor(FLOATS, (2,), (-1,), 5), "strides"),
     "too few strides": (tensor(FLOATS, (2, 2), (1,)), "strides"),
-    "a huge shape": (tensor(FLOATS, (1 << 40,), (1,)), "more than the file"),
-    "a shape that overflows": (tensor(FLOATS, (1 << 32, 1 << 32), (1, 1)), "more than the file"),
-    "terabytes of one value": (tensor(FLOATS, (1 << 40,), (0,)), "more than the file"),
+    "a huge shape": (tensor(FLOATS, (1 << 40,), (1,)), "more data than a file"),
+    "a shape that overflows": (tensor(FLOATS, (1 << 32, 1 << 32), (1, 1)), "more data than a file"),
+    "terabytes of one value": (tensor(FLOATS, (1 << 40,), (0,)), "more data than a file"),
     "long and empty": (tensor(FLOATS, (1 << 40, 0), (1, 1)), "holds nothing"),
     "a negative shape": (tensor(FLOATS, (-1,), (1,)), "whole numbers"),
     "a stride of 64 bits": (tensor(FLOATS, (2,), (1 << 63,)), "reaches beyond its storage"),
@@ -179,7 +179,7 @@ def test_state_cannot_be_set(tmp_path):
 
 def test_many_expanded_tensors_are_limited(tmp_path):
     wide = [tensor(FLOATS, (1 << 10, 24), (0, 1)) for _ in range(1 << 10)]
-    assert "more than the file" in refused(write_torch(tmp_path / "x.pt", wide, {"0": bytes(96)}))
+    assert "more data than a file" in refused(write_torch(tmp_path / "x.pt", wide, {"0": bytes(96)}))
 
 
 def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
