@@ -190,8 +190,7 @@ def marked(said: Sequence[str], width: int, room: int) -> list[str]:
 def _means(result: Result) -> list[str]:
     """List the means that papers report, and the mean by the protocol if it differs."""
     official, means = result["official"], result["map"]
-    held = result.get("coverage", {})
-    of = f" ({held['shared_images']:,} of {held['annotated_images']:,} images)" if held else ""
+    of = _covered(result.get("coverage", {}))
     if "default" in official:
         number = result["counts"].get("classes_in_official", {}).get("full", "")
         classes = f", {number} interactions".replace("  ", " ") if only_interactions(result) else ""
@@ -216,10 +215,20 @@ def _means(result: Result) -> list[str]:
         low, high = (percent(bound[key]["full"]) for key in ("worst", "best"))
         first += f" ({low} to {high} if scores ranked)"
     if own != next(iter(shown_means.values())):
-        others.append(f"{title_of(**_named(result))} {own}")
+        others.append(f"ΔmAP adds to mAP {own} under {title_of(**_named(result))}")
     if "unscored" in result:
         others.append(f"F1 {percent(result['detections']['full']['f1'])}")
     return [first, *others]
+
+
+def _covered(coverage: Result) -> str:
+    """Say which images a mean covers, if the file lacks annotated images."""
+    if not coverage:
+        return ""
+    held, annotated = coverage["shared_images"], coverage["annotated_images"]
+    if coverage.get("only_predicted_images"):
+        return f" on {held:,} of {annotated:,} images"
+    return f" ({annotated - held:,} of {annotated:,} images missing)"
 
 
 def _named(result: Result) -> dict[str, str]:

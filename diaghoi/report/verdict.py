@@ -162,7 +162,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if covered := coverage_words(result):
         said.append(f"{covered}: {_left_out(result)}")
     if "other_split" in result:
-        said.append(f"{result['other_split']}, on which the benchmark is evaluated")
+        said.append(f"{result['other_split']}: do not compare with published numbers")
     notes = unusual(result["notes"])
     phrases = (NOT_A_PERSON, "numbered as", WITHOUT_SCORES)
     first = dict.fromkeys(note for phrase in phrases for note in notes if phrase in note)
@@ -224,7 +224,7 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
     _, gains, first, worst = _worst(result)
     if not worst or round(100 * gains[worst], 2) <= 0:
         return []
-    cost = f"{ON_FOUND_PAIRS}, {_lower(worst)} cost most (+{_percent(gains[worst])})"
+    cost = f"{ON_FOUND_PAIRS} (in brackets), {_lower(worst)} cost most (+{_percent(gains[worst])})"
     cost = cost if first not in ("", worst) else ""
     return [_ranking_fault(result, gains[worst]).strip(), cost]
 

@@ -71,6 +71,11 @@ def test_few_images_are_said_first_and_nothing_is_ranked(report) -> None:
     assert (coverage["annotated_images"], coverage["shared_images"]) == (120, 30)
 
 
+def test_the_screen_says_which_images_a_mean_covers(report) -> None:
+    assert "mAP (90 of 120 images missing) " in report("few").out
+    assert "mAP on 30 of 120 images " in report("few", "--only-predicted-images").out
+
+
 def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) -> None:
     done = report("most", "--detail")
     lines = done.out.splitlines()
