@@ -83,8 +83,9 @@ class TableOptions(outputs.ScreenOptions):
 
         overview = all(map(has_overview, comparison.parts))
         if self.detail or self.table or self.columns or not overview:
-            print_comparison(self.selected(comparison), notes=False)
-            outputs.print_notes([*comparison.caveats, *comparison.notes])
+            shown = self.selected(comparison)
+            print_comparison(shown, notes=False)
+            outputs.print_notes([*comparison.caveats, *shown.notes])
         else:
             print_overview(comparison)
             outputs.print_number(comparison.notes)

@@ -60,6 +60,13 @@ TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
 BESIDE = "-by-data-set"
 """Suffix of the name of a table with data sets side by side."""
 POINTS = "percentage points|points"
+ADDED_BY = {
+    **dict.fromkeys(("difference", "annotated", "shares"), "explain"),
+    **dict.fromkeys(("slices", "slice_search", "slice_differences", "slice_parts"), "slices"),
+    "shortcuts": "shortcuts",
+    "with": "pair-nms=0.7",
+}
+"""Analysis (``--also``) that adds a table, by prefix of its key."""
 USUAL = (
     *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
     "negatives_actions",
@@ -124,7 +131,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     for name in wanted:
         if not any(_places(table, name) for table in offered):
             raise _unknown_column(name, offered)
-    notes: list[str] = [f"--table '{name}': this comparison has no such table" for name in lacking]
+    notes = [_lacks(name, [table.key for table in chain(*every)]) for name in lacking]
 
     def change(part: Comparison) -> Comparison:
         listed = {table.key for table in part.listings}
@@ -179,6 +186,14 @@ def unknown_table(name: str, titles: Mapping[str, str]) -> InputError:
         f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
         f"of {', '.join(dict.fromkeys(titles.values()))}, or append {BESIDE} to one of them"
     )
+
+
+def _lacks(name: str, keys: Sequence[str]) -> str:
+    """Say that a comparison lacks a known table, and which analysis adds the table."""
+    made = {also for key in keys for begin, also in ADDED_BY.items() if key.startswith(begin)}
+    added = {ADDED_BY.get(key, "") for key in meant(name, TABLES)}
+    advice = "".join(f"; add --also {also}" for also in sorted(added - made - {""}))
+    return f"--table '{name}': this comparison has no such table{advice}"
 
 
 def _unknown_column(name: str, tables: Sequence[Table]) -> InputError:

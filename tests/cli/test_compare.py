@@ -411,6 +411,11 @@ def test_closing_lines_name_the_models_that_they_hold_for(run, put) -> None:
     assert "triplets: as given (a); top 100 an image (b)\n" in done.out
 
 
+def test_a_table_that_an_analysis_adds_is_said_to_be_missing(run, put) -> None:
+    done = run("compare", put("a.json"), put("b.json"), "--table", "with")
+    assert "--table 'with': this comparison has no such table; add --also pair-nms=" in done.err
+
+
 def test_out_and_json_together(run, put, alone: Path) -> None:
     done = run("compare", put("a.json"), "--out", "t.csv", "--json", "t.json")
     assert done.code == 0

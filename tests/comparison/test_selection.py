@@ -88,15 +88,19 @@ def test_other_names_are_refused_before_anything_is_read(name: str) -> None:
 
 
 def test_a_table_that_another_comparison_has_is_noted() -> None:
-    found = selected(of({}), ["pairs", "Slices with other"])
+    found = selected(of({}), ["pairs", "Slices with other", "with", "shares"])
     assert [table.key for table in found.tables] == ["pairs"]
-    assert "--table 'Slices with other': this comparison has no such table" in found.notes
+    assert found.notes[-3:] == (
+        "--table 'Slices with other': this comparison has no such table; add --also slices",
+        "--table 'with': this comparison has no such table; add --also pair-nms=0.7",
+        "--table 'shares': this comparison has no such table; add --also explain",
+    )
 
 
 def test_what_is_no_table_of_models_has_no_data_sets_side_by_side() -> None:
     found = selected(of({}), ["pairs", "slices-by-data-set"])
     assert [table.key for table in found.tables] == ["pairs"]
-    assert "--table 'slices-by-data-set': this comparison has no such table" in found.notes
+    assert "--table 'slices-by-data-set': this comparison has no such table" in found.notes[-1]
 
 
 def test_tables_of_other_splits_are_refused_when_the_splits_are_known() -> None:
