@@ -51,7 +51,7 @@ class LabelledImages:
         Label of each predicted triplet, as an index into :data:`diaghoi.evaluation.errors.LABELS`;
         -1 if the triplet does not count.
     counted, found : (A,) bool array
-        Which annotated triplets count, and which have a true positive.
+        Masks of the annotated triplets that count, and of those with a true positive.
     """
 
     annotations: Scenes
@@ -80,7 +80,7 @@ class LabelledImages:
 def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
     """Check for each pair of annotated boxes whether the two boxes show one object.
 
-    The same box shows the same object. Where annotators redraw the boxes for each pair, near
+    A box shows the same object as itself. Where annotators redraw the boxes for each pair, near
     duplicates of one category also show one object. V-COCO uses the boxes of COCO, where each
     object is drawn once.
 
@@ -108,8 +108,8 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     :data:`NEAR_DUPLICATE_IOU`. A prediction fits an annotated triplet of its class if each of its
     boxes reaches the triplet's box or a near duplicate of that box, and at least one reaches a near
     duplicate. A duplicate prediction fits a triplet if each box of the triplet equals, or nearly
-    duplicates, the box of the triplet that the prediction repeats. Official matching lets it claim
-    only the triplet that it overlaps most.
+    duplicates, the box of the triplet that the prediction repeats. In official matching, a
+    prediction can find only the triplet that it overlaps most.
 
     Returns
     -------
@@ -177,7 +177,8 @@ def _fits_by_near_duplicates(
     boxes = np.int64(len(images.annotations.box_label))
     reaching, reached = overlap.reaching
     owner, position = expand(*runs(first, reached))
-    # Keys (predicted box, annotated box): the predicted box reaches a near duplicate of the other.
+    # Keys (predicted box, annotated box): the predicted box reaches a near duplicate of the
+    # annotated box.
     by_duplicate = np.sort(reaching[owner] * boxes + second[position])
 
     human, obj = images.boxes(images.predictions, predicted)
@@ -227,8 +228,8 @@ def other_verbs(
     """Find the false positives whose pair is annotated only with other verbs.
 
     The predicted pair localises an annotated pair with counted triplets. A pair without an object
-    localises only pairs without an object. The verb ``no_interaction`` does not count as a verb
-    here.
+    localises only pairs without an object. The verb ``no_interaction`` does not count as another
+    verb.
 
     Parameters
     ----------
@@ -274,8 +275,8 @@ def other_verbs(
 def unlabelled_people(images: LabelledImages) -> BoolArray:
     """Find the false positives whose person is annotated, but in no triplet.
 
-    The human box reaches only annotated people without a triplet. On V-COCO, nothing is found,
-    because predictions are matched by person and people without actions are annotated as such.
+    The human box reaches only annotated people without a triplet. On V-COCO, the result is empty:
+    predictions are matched by person, and people without actions are annotated.
     """
     annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person
@@ -326,8 +327,8 @@ def confident_people(images: LabelledImages) -> BoolArray:
 def _usual_score(images: LabelledImages, best: FloatArray) -> FloatArray:
     """Return the lower median confidence, (N,), of the people found in each image.
 
-    The value is infinite if none are found. ``best`` is the highest score of each predicted box as
-    a human.
+    The value is infinite for an image without found people. ``best`` is the highest score of each
+    predicted box as a human.
     """
     annotations = images.annotations
     reaching, reached = images.matched.overlap.reaching

@@ -61,8 +61,8 @@ class Case:
         HOI class of the annotated triplet that the prediction finds, repeats or is assigned to;
         None if there is no such triplet.
     annotated_human, annotated_object : tuple of four floats, or None
-        Boxes of that triplet. If there is no such triplet, the annotated boxes that the predicted
-        boxes overlap most; they form an annotated pair only if the error is ``action``.
+        Boxes of the annotated triplet. If there is no such triplet, the annotated boxes that the
+        predicted boxes overlap most; they form an annotated pair only if the error is ``action``.
     sentence : str
         Description of the error.
     repair : str
@@ -71,8 +71,8 @@ class Case:
         HOI class of the true positive into which the oracle turns the prediction; None if it does
         not become one.
     similarity : float or None
-        Sigma between the predicted and the annotated interaction; None if it was not requested or
-        nothing is annotated there.
+        Sigma between the predicted and the annotated interaction; None if it was not requested, or
+        if nothing is annotated at the predicted boxes.
     kind : str or None
         Kind of the error according to its similarity, one of
         :data:`diaghoi.cases.similarities.KINDS`; None if the prediction is not compared.
@@ -302,7 +302,7 @@ def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Ca
     if found is None:
         return case
     if found.similarity is None:
-        text = "No annotated triplet has both boxes here to compare with."
+        text = "No annotated triplet is near enough to compare."
     else:
         text = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
     return replace(case, sentence=f"{case.sentence} {text}", **found._asdict())
@@ -330,7 +330,7 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     Raises
     ------
     InputError
-        If the diagnosis is of other scenes, for instance because it is a sum.
+        If the diagnosis does not belong to the scenes, for instance because it is a sum.
     """
     ledger = diagnosis.ledger
     same = np.array_equal(diagnosis.names, annotations.names)

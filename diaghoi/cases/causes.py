@@ -79,7 +79,7 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "near_duplicate_annotation",
             "Box annotated twice",
-            "The prediction would find an otherwise unfound triplet if annotated boxes of one "
+            "The prediction would find one more triplet if annotated boxes of one "
             f"category with IoU > {NEAR_DUPLICATE_IOU} were one box.",
         ),
         Cause(

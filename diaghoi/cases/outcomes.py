@@ -1,4 +1,4 @@
-"""Show what a detector finds, invents and misses in individual images, pair by pair."""
+"""Collect the true positives, false positives and misses of individual images, pair by pair."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def outcome_counts(diagnosis: Diagnosis, threshold: float) -> IntArray:
 def telling(
     counts: Sequence[Sequence[Sequence[int]]], images: Sequence[str], top: int
 ) -> list[str]:
-    """Choose images that illustrate what detectors find, invent and miss.
+    """Choose images that illustrate true positives, false positives and misses.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def shared_outcomes(
     threshold: float | None = None,
     top: int | None = None,
 ) -> tuple[list[float], list[list[ImageOutcomes]]]:
-    """Collect what several detectors find, invent and miss in the same images.
+    """Collect what several detectors find and miss in the same images, and their false positives.
 
     Parameters
     ----------

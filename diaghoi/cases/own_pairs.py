@@ -1,6 +1,6 @@
 """Count association errors that pair a person with themselves.
 
-If people can also be objects, a detector that scores all pairs of boxes also pairs a person with a
+If people can be objects, too, a detector that scores all pairs of boxes pairs some people with a
 second box of the same person. Both boxes are right, but no annotated triplet joins them.
 """
 

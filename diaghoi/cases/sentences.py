@@ -63,7 +63,7 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
 
 
 def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
-    # Files that list boxes have many that are in no pair; these could not have found the triplet.
+    # Files that list boxes contain many that are in no pair; such boxes could not find the triplet.
     if near.box < 0:
         return f"no {name} box is in a predicted pair"
     if near.iou == 0:
@@ -117,7 +117,7 @@ def _action(view: MatchedImages, triplet: int) -> str:
 def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
     """Find the counted annotated pairs that a predicted triplet localises.
 
-    HICO-DET redraws the boxes of a pair for every verb, so there may be many.
+    HICO-DET redraws the boxes of a pair for every verb, so a prediction may localise many pairs.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def _done(view: MatchedImages, triplet: int, person: int) -> int:
     done = (annotations.pair_human[annotations.triplet_pair] == person) & (
         annotations.triplet_verb == view.predictions.triplet_verb[triplet]
     )
-    # If there are several, the last one, as in diaghoi.evaluation.matching.by_person.
+    # Of several triplets, the last is taken, as in diaghoi.evaluation.matching.by_person.
     return int(np.flatnonzero(done)[-1]) if done.any() else -1
 
 

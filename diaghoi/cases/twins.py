@@ -26,9 +26,9 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     """Count the unfound triplets whose twin is found, and measure their cost.
 
     The twin of a triplet has the same image and class, and each of its boxes overlaps the triplet's
-    box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. It is the same
-    triplet drawn twice, or a neighbour. Unfound triplets have no true positive. The triplets of the
-    error ``missed_gt``, which also have no assigned prediction, are among them.
+    box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. The two may be one
+    triplet drawn twice, or neighbours. Unfound triplets have no true positive; they include the
+    triplets of the error ``missed_gt``, which also have no assigned prediction.
 
     Parameters
     ----------

@@ -91,12 +91,13 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
     Returns
     -------
     dict of list
-        By ``classes``, ``verbs`` and ``objects`` of the wrong option, and by confusion. If a right
-        option has the same object, the wrong option counts in ``confused_verbs``, otherwise in
-        ``confused_objects``: once for each right verb or object of the question. Each row has its
-        names, ``shown`` (number of chances to mislead a model), ``picked`` (number of successes),
-        ``rate`` (their ratio) and, for confusions, ``instead`` (number of cases without any right
-        option of that verb or object). Rows are ordered by ``picked``, then by rate.
+        Tables ``classes``, ``verbs`` and ``objects`` list the wrong options that were picked; two
+        more list confusions. A wrong option counts in ``confused_verbs`` if a right option has the
+        same object, and otherwise in ``confused_objects``: once for each right verb or object of
+        the question. Each row has its names, ``shown`` (number of chances to mislead a model),
+        ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions, ``instead``
+        (number of cases without any right option of that verb or object). Rows are ordered by
+        ``picked``, then by rate.
     """
     counts: dict[str, dict[tuple[str, ...], list[int]]] = {
         name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS

@@ -49,8 +49,8 @@ class Answer(NamedTuple):
     places : tuple of int
         Indices of the picked options among the displayed options.
     how, reply : str
-        As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, ``detected`` or
-        ``missing``; and the model's text.
+        Form of the answer, as in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``,
+        ``detected`` or ``missing``; and the text that the model wrote.
     """
 
     picked: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ def load_answers(path: str | PathLike[str]) -> Content | None:
 
 
 def _is_published(value: Any) -> bool:
-    """Check whether a value has images in the published layout; a single line may lack keys."""
+    """Check whether a value has the published layout: its keys are images, not those of a line."""
     return isinstance(value, dict) and all(isinstance(value[k], dict) for k in KEYS & value.keys())
 
 

@@ -252,7 +252,7 @@ class Asker(pictures.FileAsker):
 
 
 def _same(options: Any, question: Question) -> bool:
-    """Check whether these are a question's options plus fillers; "None" may be one or the other."""
+    """Check whether texts are a question's options plus fillers; "None" may be either."""
     if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
         return False
     given, own = Counter(options), Counter(question.options)

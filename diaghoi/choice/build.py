@@ -1,10 +1,10 @@
 """Build multiple-choice questions from any annotated HOI data set.
 
 The construction follows section 2.2 of the CrossHOI-Bench paper, and the settings follow section
-2.3. As in the paper, each image has one question: on the whole scene (setting 1), and on one of its
-annotated people, drawn with the seed (settings 2 and 3). All settings use the same images. If one
-of the questions on an image has fewer than four options, the image is omitted and counted. The
-paper omits 320 of the 9,658 HICO-DET images without giving a reason.
+2.3. As in the paper, each image has one question on the whole scene (setting 1), and one on an
+annotated person drawn with the seed (settings 2 and 3). All settings use the same images. If one of
+the questions on an image has fewer than four options, the image is omitted and counted. The paper
+omits 320 of the 9,658 HICO-DET images without giving a reason.
 
 Every question has four options; the annotated interactions are right. As in the published
 questions, more than four annotated interactions are reduced to a sample of four; no option is then
@@ -254,12 +254,12 @@ def screen(
     negatives : list of tuple of Interaction
         The negatives among the candidates of each target, in order.
     records : list of JudgeRecord
-        One for each judge, in the order of asking.
+        Record of each judge, in the order of asking.
 
     Raises
     ------
     InputError
-        If there is no judge, more than three see pictures, or a judge raises it.
+        If there is no judge, if more than three judges see pictures, or if a judge fails.
     """
     if not judges:
         raise InputError(

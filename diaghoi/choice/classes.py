@@ -40,7 +40,7 @@ def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
     verb = verb_text.replace(" ", "_")
     if not article:
         return Interaction(verb, alone)
-    # One file has "no_interaction", "no_interaction with" and "no interaction with".
+    # Published files write "no_interaction", "no_interaction with" or "no interaction with".
     if NO_INTERACTION in verb:
         verb = NO_INTERACTION
     return Interaction(verb, object_text.replace(" ", "_"))
@@ -91,8 +91,8 @@ def object_names(vocabulary: Vocabulary) -> list[str]:
 def time_sensitive_classes() -> frozenset[Interaction]:
     """Return the 68 classes of HICO-DET in appendix A of CrossHOI-Bench, table 5.
 
-    A still picture does not show their direction in time. They are compared by name, so the list
-    applies to any data set with the same verbs and objects.
+    A still picture does not show in which direction such an action proceeds. Classes are compared
+    by name, so the list applies to any data set with the same verbs and objects.
     """
     return frozenset(_counterparts()[0])
 

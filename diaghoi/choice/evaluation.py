@@ -78,7 +78,7 @@ class Tally:
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 
     def with_images_of(self, other: Tally) -> Tally:
-        """Join the counts of two models on the same questions; images of the other come last."""
+        """Append the counts of another model on the same questions, with its own copy of images."""
         rows = other.rows.copy()
         rows[0] += len(self.image)
         return replace(

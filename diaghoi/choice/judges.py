@@ -160,7 +160,7 @@ def file_judge(
     Raises
     ------
     InputError
-        If the file is of another kind, a row cannot be interpreted, or two rows contradict each
+        If the file contains no verdicts, a row cannot be interpreted, or two rows contradict each
         other; the message names file and line.
     """
     annotated = {each for image in image_targets for each in image.scene.annotated}

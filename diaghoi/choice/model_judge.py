@@ -86,7 +86,7 @@ class ModelJudge(pictures.PictureAsker):
     Parameters
     ----------
     store : AnswerStore
-        Store of its answers. The other parameters are as in
+        Store of the model's answers. The other parameters are as in
         :class:`diaghoi.formats.pictures.PictureAsker`, and:
     asks : int
         Maximum number of times to ask about candidates if replies are unreadable.
@@ -115,7 +115,7 @@ class ModelJudge(pictures.PictureAsker):
         return left
 
     def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        """Return the verdicts on the candidates of each target; answers so far remain stored."""
+        """Return the verdicts on the candidates of each target; store each answer as it arrives."""
         left = self.left(asked)
         before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
         self.progress(before - after)

@@ -1,9 +1,9 @@
 """People in images: whether there are several, and where a detector finds them.
 
 The CrossHOI-Bench paper (section 2.3) counts images with several annotated people as multi-person,
-and asks a model about the others, because annotations do not include everybody. The paper's results
-for this step are not published. A file can provide them; otherwise only the annotations are used,
-and all annotated people count, including people who are only acted upon.
+and asks a model about all other images, because annotations do not include everybody. The paper
+does not publish the answers of that model. A file can say which images are multi-person; otherwise
+the annotations decide, and all annotated people count, including people who are only acted upon.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def read_people(
     Raises
     ------
     InputError
-        If the file is none of these, or lists none of the images.
+        If the file has none of these forms, or lists none of the images.
     """
     listed = _listed(Path(path))
     notes: list[str] = []
@@ -185,7 +185,7 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     Raises
     ------
     InputError
-        If the file is neither, or mentions none of the images.
+        If the file has neither form, or mentions none of the images.
     """
     notes: tuple[str, ...] = ()
     content = load_if_json(path, (b"{",))

@@ -111,7 +111,7 @@ class Questions:
 
     @cached_property
     def classes(self) -> frozenset[Interaction] | None:
-        """The classes that Macro-F1 covers; None if every option names one."""
+        """The classes that Macro-F1 covers; None if every option names a class."""
         return classes_of(self.vocabulary)
 
     @cached_property
@@ -151,7 +151,7 @@ class Questions:
                     )
 
     def rows_of(self, scenes: Scenes) -> dict[str, int]:
-        """Return the rows of images in predictions or annotations, by their names here."""
+        """Return the row of each image of the questions in predictions or annotations, by name."""
         check_named(scenes)
         rows = {name: row for row, name in enumerate(scenes.names.tolist())}
         return self.of_images(scenes.source, rows)
@@ -159,7 +159,8 @@ class Questions:
     def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return a file's values for the images of the questions, by name.
 
-        V-COCO images may be listed by number. An ``InputError`` is raised if there is none.
+        V-COCO images may be listed by number. Raise an ``InputError`` if the file has none of the
+        images.
         """
         keys = {name: name if name in values else image_number(name) for name in self.images}
         joined = {name: values[key] for name, key in keys.items() if key in values}

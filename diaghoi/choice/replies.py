@@ -10,8 +10,8 @@ counts. 4. ``none of the above`` and refusals in a sentence. 5. Letters in prose
 wrong, then option texts (``riding the bicycle``).
 
 The published scorer splits the reply at commas and keeps only parts that are exactly one letter, so
-for it, ``(A) (B)``, ``A and C`` and option texts are empty answers. Replies that cannot be read
-here are empty answers in both.
+it takes ``(A) (B)``, ``A and C`` and option texts for empty answers. Replies that this module
+cannot read are empty answers for both.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
 
 def same_text(text: str, option: str) -> bool:
     """Check whether a text is exactly an option, up to case, articles and underscores."""
-    # Most replies consist of letters, and a cheap test of the length rules those out.
+    # Most replies consist of letters, and a cheap test of the length rules out such replies.
     return len(text) >= len(option) // 2 and _spelled(text) == _option(option)
 
 

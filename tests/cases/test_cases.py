@@ -610,7 +610,7 @@ def test_cases_tell_how_similar_they_are_to_what_is_annotated() -> None:
     assert case.sentence == f"{plain.sentence} Similarity to hold bicycle 0.875: near."
     (case,) = cases(rows, "object_box", similarities=known)
     assert (case.similarity, case.kind, case.meant) == (None, "nothing", None)
-    assert case.sentence.endswith("No annotated triplet has both boxes here to compare with.")
+    assert case.sentence.endswith("No annotated triplet is near enough to compare.")
     # What is right is not compared, and what is missed is no prediction.
     assert only(rows, "true_positive", similarities=known).kind is None
     missed = cases(rows[:1], "missed_gt", similarities=similar([0.875], ["near"], [0]))

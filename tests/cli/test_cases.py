@@ -288,7 +288,7 @@ def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
     ]
     assert index["cases"][0]["sentence"].endswith("Similarity to ride bicycle 0.812: near.")
     assert index["cases"][2]["sentence"].endswith(
-        "No annotated triplet has both boxes here to compare with."
+        "No annotated triplet is near enough to compare."
     )
     with Path("out/index.csv").open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
