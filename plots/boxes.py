@@ -301,7 +301,7 @@ def _meet(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def in_a_line(text: str) -> str:
-    """Return a one-line text that a font can draw: file names may not be Unicode."""
+    """Return a one-line text that a font can draw, even of a file name that is not Unicode."""
     return " ".join(text.encode(errors="replace").decode().split())
 
 

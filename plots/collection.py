@@ -90,8 +90,8 @@ def collect(
     hoi : str, optional
         Name or one-based number of the HOI class for single-class figures.
     locate : callable, optional
-        Finds the annotations of a data set if the study names none; returns the file and notes on
-        it. With an engine, the function must be at module level.
+        Function that finds the annotations of a data set if the study names none; it returns the
+        file and notes on the file. With an engine, the function must be at module level.
     progress : callable, optional
         Called with the next input.
     engine : Engine, optional

@@ -28,7 +28,7 @@ MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE, NAME_SIZE = 8.0, 6.0
 NUMBER_SIZE, LEAST_NUMBER = 6.0, 5.5  # points: numbers at bars, and numbers at thin bars
-SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
+SCALE, GAP = 0.45, 0.12  # inches: room left of the first panel, and between panels
 GRID = "0.9"
 
 
@@ -142,7 +142,7 @@ def panel_grid(
     for number, title in enumerate(titles):
         ax = panels[number]
         set_title(ax, title, width)
-        if number + columns >= len(titles):  # even if the row below ends before this panel
+        if number + columns >= len(titles):  # labelled even if the row below ends before this panel
             ax.tick_params(labelbottom=True)
             ax.set_xlabel("" if wide and number % columns != columns // 2 else labels[0])
         if number % columns == 0:
@@ -299,14 +299,14 @@ def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
 
 # Bars:
 
-FEW = 4  # up to this many, lightness and hatch distinguish models; more have their own colours
+FEW = 4  # up to this many models differ by lightness and hatch; more have their own colours
 PALEST = 0.75  # share of white in the bars of the last of few models
-PALE = 0.45  # the same for the second model, whose hatch must also show on dark colours
-FAINT = 0.25  # the same for bars in the models' own colours, on which hatches must show
+PALE = 0.45  # share of white for the second model, whose hatch must show on dark colours
+FAINT = 0.25  # share of white for bars in the models' own colours, on which hatches must show
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "||||", "oooo", "**", "//", "xx")
 GREY = (0.35, 0.35, 0.35)
 EDGE = "0.15"
-LEAN = 0.7  # points: vertical digits lie too far left, by half the room for letters such as p
+LEAN = 0.7  # points: shift of vertical digits, which lie too far left by half a descender
 ROOM = 0.105, 0.078  # inches: least width of a bar with a number of either size
 
 Rgb = tuple[float, float, float]
@@ -340,7 +340,7 @@ def bar_styles(models: int) -> list[BarStyle]:
 def bar_legend(
     target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
 ) -> int:
-    """Add a legend of the models of bars, in greys if few; only name a single model.
+    """Add a legend of the models of bars, or the name of a single model; few models are grey.
 
     Parameters
     ----------

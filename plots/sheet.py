@@ -43,15 +43,15 @@ ROOM = WIDE - 2 * MARGIN
 HEAD, LINE, COSTS, SHARES, FRAME, BAR = 0.4, 0.14, 1.9, 1.8, 0.65, 0.15  # inches: heights
 TALLEST = 1.5  # largest factor by which charts are stretched to fill a page
 SIZE, SMALL = 7.0, 6.0  # points
-SCALE = 0.5  # inches: at the left of bars
-BESIDE = 0.58  # share of a row's width for the bars, next to the ranks
+SCALE = 0.5  # inches: room for the scale left of the bars
+BESIDE = 0.58  # share of a row's width for the bars; the panel of ranks takes the rest
 SHEET_MODELS = 2
 """Maximum number of detectors on a sheet."""
 CASES = 4  # in a row
 LEAST = 5  # least number of annotated triplets of a class that is shown
 NAMES, NUMBER = 1.6, 0.4  # inches: for the names of a table's rows, and for a number
 CLASS_ROOM = 1.25  # inches: for the name of a class
-LIST_ROOM = ROOM / 2 - CLASS_ROOM - 2 * GAP  # inches: beside names
+LIST_ROOM = ROOM / 2 - CLASS_ROOM - 2 * GAP  # inches: room for the list beside the names
 PER_IMAGE = "pairs.per_image"
 NUMBERS = {
     "pairs.recall": "Pair recall",
@@ -81,7 +81,7 @@ CASES_NOTE = (
 
 
 class _Part(NamedTuple):
-    """A part of a page row, with its share of the width."""
+    """A part of a row of the page, with its share of the width."""
 
     width: float
     draw: Callable[[Axes], None]
@@ -332,7 +332,7 @@ def _bars(title: str, scale: str, rows: Sequence[DeltaBar], width: float) -> _Pa
 
 
 def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
-    error_shares(table, ax, legend=False)  # the bars next to it explain the colours
+    error_shares(table, ax, legend=False)  # the bars beside this panel explain the colours
     ax.set_ylabel("")
     _title(ax, "By rank", name, ROOM * width - SCALE)
     add_note(ax, SHARES_NOTE)

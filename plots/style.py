@@ -207,7 +207,7 @@ def _metadata(kind: str, caption: str) -> dict[str, str | None]:
     }
     if not caption:
         return undated[kind]
-    text = caption.encode(errors="replace").decode()  # file names may not be Unicode
+    text = caption.encode(errors="replace").decode()  # a file name may not be valid Unicode
     return undated[kind] | {"Subject" if kind == "pdf" else "Description": text}
 
 

@@ -25,7 +25,7 @@ FIGURES = {
     "micro_f1": "Micro-F1",
     "exact_match": "Exact match",
 }
-SPREAD = 0.6  # distance from the first to the last model's dot at one metric; metrics are 1 apart
+SPREAD = 0.6  # distance of the first and last model at one metric; metrics are 1 apart
 
 
 class ModelScores(NamedTuple):
@@ -197,7 +197,7 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
 
 
 HEIGHT = 2.0  # inches
-WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
+WIDTH = 0.8  # width of all bars of one score; neighbouring scores are 1 apart
 ACROSS = 3  # panels in a row; with more, the counts above the bars of five annotators would overlap
 DEEP = 4  # largest number of rows of panels, for long scales
 

@@ -39,7 +39,7 @@ from diaghoi.semantic.confusions import word_confusions
 
 SHOWN = 10  # confusions of a model
 HEIGHT = 2.3  # inches: height of a single panel
-FRAME, HEAD, BAR = 0.4, 0.25, 0.14  # inches: scale, title of a panel, and a bar
+FRAME, HEAD, BAR = 0.4, 0.25, 0.14  # inches: heights of the scale, of a panel's title, and of a bar
 NARROWEST = 2.6  # inches: least width of a panel, nearly half of which holds the names of verbs
 SCALE = "ΔmAP (points)"
 NAME_ROOM = 1.25  # inches
@@ -51,7 +51,8 @@ NAMES = (
 )
 SIMILAR = 0.5
 """Least verb similarity at which a bar is pale. With the right object (similarity 1) and equal
-weights, it gives sigma 0.75, the bound of :data:`diaghoi.cases.similarities.NEAR`.
+weights, this verb similarity gives sigma 0.75, the bound of
+:data:`diaghoi.cases.similarities.NEAR`.
 """
 SHADES = {
     f"{SIMILAR:g} or more": 0.75,

@@ -59,13 +59,13 @@ HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
 FLAT, SMALL_FLAT = 0.48, 0.42  # inches: minimum width per error for a name in 7 or 6 pt
 # Inches:
-BESIDE = 1.0  # both y-axes with their labels, and the gap between the panels
+BESIDE = 1.0  # width of both y-axes with their labels, and of the gap between the panels
 # Heights: a single panel, one of several panels, a title, and a gap.
 PANEL, FURTHER, TITLE, GAP = 1.3, 1.0, 0.15, 0.08
-BELOW, BELOW_TURNED = 0.3, 0.65  # names of errors, horizontal or rotated
+BELOW, BELOW_TURNED = 0.3, 0.65  # heights of the errors' names, horizontal or rotated
 AROUND = 0.2
 MOST_LINES = 3
-HARMONIC = "harmonic"  # listed among the splits, but is the mean of two of them
+HARMONIC = "harmonic"  # listed as a split, but the mean of two splits
 
 
 class DeltaBar(NamedTuple):
@@ -339,10 +339,10 @@ class _Row(NamedTuple):
 
 
 def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]) -> None:
-    """Draw rows of panels; individual errors share one scale, and totals another.
+    """Draw rows of panels; individual errors have one scale, and totals have another.
 
-    There is one legend if all rows show the same models, otherwise one per row. A line has as many
-    errors as leave room for a number at each bar.
+    There is one legend if all rows show the same models, otherwise one per row. A row of panels has
+    only as many errors as leave room for a number at each bar.
     """
     own_keys = any(list(row.results) != list(rows[0].results) for row in rows)
     room = figure.get_figwidth() - BESIDE
@@ -350,7 +350,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
     count = min(ceil(len(ORACLES) / fitting), MOST_LINES)
     across = ceil(len(ORACLES) / count)
     room /= across
-    # A line holds some of the errors, or a legend.
+    # A row of panels shows some of the errors, or a legend.
     starts = [*([-1] if own_keys else []), *range(0, len(ORACLES), across)]
     lines = [(row, start) for row in rows for start in starts]
     grid = figure.add_gridspec(len(lines), across)

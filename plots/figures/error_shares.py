@@ -29,7 +29,7 @@ PANEL = 1.25  # inches: height of each row of panels after the first
 AXES = ("Rank by score", "Predictions (%)")
 ANNOTATED: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": (0, (3, 1.5))}
 INCHES_PER_RANK = 0.3  # least distance of tick labels on the x-axis
-INCHES_BESIDE_FIRST = 0.18  # the same for the label after that of the first rank
+INCHES_BESIDE_FIRST = 0.18  # least distance between the label of the first rank and the next
 RANKS = EngFormatter(sep="")  # 100, 1k, 10k
 HEIGHT = 2.0  # inches
 
@@ -43,7 +43,7 @@ class ErrorShares(NamedTuple):
         Bin b contains the predictions at ranks ``edges[b] + 1`` to ``edges[b + 1]``, where rank 1
         has the highest score; the first edge is 0.
     shares : (B, 7) float64 array
-        Share of each label of :data:`diaghoi.evaluation.errors.LABELS` among them, in [0, 1].
+        Share of each label of :data:`diaghoi.evaluation.errors.LABELS` in a bin, in [0, 1].
     annotated : int
         Number of annotated triplets: up to this rank, all predictions of a perfect detector are
         true positives.

@@ -45,15 +45,15 @@ from diaghoi.plots.style import add_note, paper
 from diaghoi.statistics.bootstrap import away_from_mean
 
 SLICE_ROWS = 26  # largest number of rows for one or two models, headings included
-ROW, FURTHER = 0.115, 0.055  # inches: height of a name, and what each further model adds
+ROW, FURTHER = 0.115, 0.055  # inches: height of a row, and what each further model adds
 HIGHEST = 4.4  # inches of rows
 AROUND = 0.45  # inches above and below the rows
 NAME_ROOM = 1.3  # inches
-SPREAD = 0.7  # rows: distance from the first to the last model's dot
+SPREAD = 0.7  # in rows: distance between the dots of the first and the last model
 SLICE_NOTE = (
-    "mAP over the classes of each slice, and 95 % intervals. The attributes whose slices differ "
-    "most clearly; slices of images and pairs have fewer false positives of a class than all "
-    "images."
+    "mAP over the classes of each slice, and 95 % intervals. Only the attributes whose "
+    "slices differ most clearly are shown. Slices of images and pairs have fewer false positives "
+    "of a class than all images."
 )
 
 
@@ -203,9 +203,9 @@ def _slices(figure: Figure, models: Sequence[ModelData]) -> None:
 SHOWN_VERBS = 16
 TAIL = 0.025
 SHARE_NOTE = (
-    "Shares of a verb's classes (V-COCO: of a role) in the difference in mAP, and 95 % intervals "
-    "of each alone "
-    f"({RESAMPLES} resamples, not corrected for the number of verbs). Hollow: no interval, as the "
+    "Shares of a verb's classes (V-COCO: of a role) in the difference in mAP, and their 95 % "
+    f"intervals ({RESAMPLES} resamples, not corrected for the number of verbs). Hollow: no "
+    "interval, as the "
     f"verb is annotated in fewer than {LEAST} images. "
     "The verbs with the largest shares; the shares of all verbs sum to the difference."
 )

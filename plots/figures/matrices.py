@@ -44,8 +44,8 @@ ROW = 0.115  # height of a row
 CELL = 0.23  # width of a cell with a number
 NARROW = 0.115  # width of a cell without a number
 WIDEST_NAME = 1.05
-BESIDE, GAP = 0.25, 0.08  # beside all panels, and between them
-ABOVE, BELOW, BAR = 0.2, 0.85, 0.45  # titles, names of errors, colour bar
+BESIDE, GAP = 0.25, 0.08  # margins beside all panels, and between panels
+ABOVE, BELOW, BAR = 0.2, 0.85, 0.45  # room for titles, error names and colour bar
 NUMBER_SIZE = 5.5  # points
 
 
@@ -272,12 +272,13 @@ _profile_of("object")
 
 
 CELL_HEIGHT, LOW = 0.27, 0.2  # inches: height of a cell, and of one of many matrices
-AROUND = 0.95  # inches: names of the columns, and the title of the axis
-ABOVE_MATRIX = 0.2  # inches: title of a matrix below other matrices
+AROUND = 0.95  # inches: height of the names of the columns and the title of the axis
+ABOVE_MATRIX = 0.2  # inches: height of the title of a matrix below other matrices
 MATRIX = 1.3  # inches: least width of a matrix, without the names of its rows
 ROW_NAMES = 0.65  # inches
 NOTE = (
-    "Annotated triplets. Framed: the same under both. On found pairs: an attempt is another "
+    "Annotated triplets. Framed: the same fate under both models. On found pairs: an attempt is "
+    "another "
     "prediction with the same person box and object, or with the same object box, or a wrong "
     "action on the pair; missed triplets have none."
 )
@@ -314,7 +315,7 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
 
 
 def _read(pairing: str) -> str:
-    """Explain how errors are counted, and wrong actions on V-COCO."""
+    """Explain how errors are counted, and how wrong actions are counted on V-COCO."""
     own = f" {OWN_OBJECT[:1].upper()}{OWN_OBJECT[1:]}." if pairing == "person" else ""
     return NOTE + own
 
@@ -349,7 +350,7 @@ def _matrix(ax: Axes, found: Transitions, width: float) -> None:
 
 
 def _label_matrix(ax: Axes, first: str, rows: bool = True, columns: bool = True) -> None:
-    """Label the fates on the left and above, and the first model."""
+    """Write the names of the fates on the left and above, and the name of the first model."""
     places = np.arange(len(FATES)) + 0.5
     names = ["Found", *map(error_title, FATES[1:])]
     ax.set_yticks(places, names if rows else [], fontsize=NAME_SIZE)

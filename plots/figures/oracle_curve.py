@@ -36,7 +36,7 @@ from diaghoi.plots.style import add_note, colour
 HEIGHT = 2.1  # inches
 FURTHER_ROW = 1.3  # inches: each row of panels after the first
 AP_SIZE = 6.5  # points
-LEAST = 20  # annotated triplets of a class that is shown by default; fewer give coarse curves
+LEAST = 20  # least number of annotated triplets of a default class; fewer give coarse curves
 LABELS = ("Recall (%)", "Precision (%)")
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1)))
 
@@ -148,7 +148,7 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
 def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None = None) -> Axes:
     """Precision against recall of one HOI class before and after each oracle.
 
-    Lines that an oracle does not change are hidden by the black one. The lines are envelopes (the
+    A line that an oracle does not change is hidden by the black line. The lines are envelopes (the
     highest precision at each or a higher recall), from which AP is computed; the legend shows the
     gain of each oracle.
 
@@ -160,8 +160,8 @@ def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None
         Axes to draw in; by default, axes of a new figure one column wide.
     hoi : str or int, optional
         The class by name (``ride bicycle``) or number, from 1. The default is the class with the
-        largest sum of ΔAP among those with at least 20 annotated triplets, otherwise the most
-        annotated class.
+        largest sum of ΔAP among the classes with at least 20 annotated triplets; if there are none,
+        the most annotated class.
     """
     source = source_of(diagnosis)
     words = diagnosis_of(source).vocabulary

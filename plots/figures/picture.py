@@ -32,9 +32,9 @@ from diaghoi.plots.boxes import (
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN, colour, ink_on, paper
 
-TALLEST = 1.25  # greatest height of a picture over the column width; taller ones become narrower
+TALLEST = 1.25  # largest ratio of a picture's height to the column width; taller ones are narrower
 LEADING = 1.3  # distance of text lines, in font sizes
-BOLD = 0.87  # width of letters over that of bold letters
+BOLD = 0.87  # width of regular letters, divided by the width of bold letters
 # Points:
 TEXT_SIZE, SMALL = 7.0, 5.5  # fonts
 EDGE = 1.5  # margin on each side of the text below a picture

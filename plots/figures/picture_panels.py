@@ -43,7 +43,7 @@ CAPTION, HEAD = 6.0, 7.0  # fonts
 LEADING = 1.25  # distance of lines, in font sizes
 GAP, BELOW = 4.0, 3.0  # between pictures, and below the captions of a row
 KEY, AFTER = 9.0, 3.0  # length of the line before a caption, and the gap after it
-BOLD = 0.87  # width of letters over that of bold letters
+BOLD = 0.87  # width of regular letters, divided by the width of bold letters
 
 
 class Caption(NamedTuple):
@@ -54,7 +54,7 @@ class Caption(NamedTuple):
     text : str
         Any text.
     bold : bool
-        Whether it is bold.
+        Whether the text is bold.
     key : PairLines or None
         Line sample before the text, drawn as in the pictures.
     """
@@ -252,7 +252,7 @@ def _write(figure: Figure, text: str, x: float, down: float, size: float, **styl
     figure.text(x / wide, 1 - down / tall, text, fontsize=size, **settings)
 
 
-RATIO = 0.75  # height over width of pictures
+RATIO = 0.75  # height of a picture, divided by its width
 MOST = 6  # largest number of pairs with a number and a caption
 PREDICTION = PairLines(boxes=(), line=to_rgb("0.6"), casing=DARK)
 ANNOTATION = PairLines(boxes=(), line=WHITE, casing=DARK, dashed=True)
@@ -371,8 +371,8 @@ def outcome_panel(
 ) -> Figure:
     """Draw what detectors find, invent and miss: one row per detector, one column per picture.
 
-    Boxes of pairs are numbered. The interactions are below the picture, with all verbs of a pair
-    together, each with its score.
+    The boxes of each pair have a number. Captions below the picture list the interactions by this
+    number: all verbs of the pair, each with its score.
 
     Parameters
     ----------
@@ -440,8 +440,8 @@ def corruption_panel(
     pictures : mapping of str to sequence of (H, W, 3) uint8 array
         Pictures by corruption title, in order of severity.
     severities : sequence of int
-        Several severities have one column each, and corruptions one row each. With one severity,
-        the corruptions follow each other.
+        Several severities have one column each, and corruptions one row each. With a single
+        severity, the corruptions fill the rows one after the other.
     width : float
         Width of the figure in inches.
     columns : int

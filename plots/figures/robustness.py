@@ -1,8 +1,8 @@
 """Figures of detectors under corruptions: scores, and the cost and frequency of errors.
 
 Figure 2 (b) of the RoHOI paper shows the scores by severity as a radar chart. Severities are
-ordered, but in a circle the strongest one of a corruption would connect to the weakest one of the
-next.
+ordered, but in a circle the strongest severity of a corruption would connect to the weakest
+severity of the next.
 """
 
 from __future__ import annotations
@@ -90,16 +90,16 @@ def _percent(value: float | None) -> float | None:
 
 # Share of the score that remains under each corruption:
 
-FEWEST = 3  # directions of a radar chart
+FEWEST = 3  # least number of directions of a radar chart
 TITLE = "Score under corruption, % of clean"
 CIRCLE = 100.0  # the clean score
 DIRECTION_SIZE, SCALE_SIZE = 6.5, 5.5  # points
-# Wide and pale, without the dashes and markers of models.
+# The reference line is wide and pale, without the dashes and markers of models.
 REFERENCE: dict[str, Any] = {"color": "0.55", "linewidth": 1.5, "zorder": 1.9}
 
 
 class RemainingScore(NamedTuple):
-    """A direction for one model.
+    """A corruption, which is a direction of the radar chart, for one model.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class GroupScore(NamedTuple):
     score : float or None
         In percent.
     partial : bool
-        Whether any of its conditions has no score.
+        Whether any condition of the group has no score.
     """
 
     name: str
@@ -423,10 +423,10 @@ ROBUSTNESS_SEVERITIES = _figure(
 # Growth of errors:
 
 # Inches:
-ROW, HEAD, FOOT = 0.14, 0.22, 0.25  # heights of a row, of a title, and of the labels below
+ROW, HEAD, FOOT = 0.14, 0.22, 0.25  # heights of a row, a title, and the labels below
 LOWEST = 0.1  # least height of a row whose name has the usual size
 CELL = 0.2  # least width of a cell with a number
-BESIDE = 1.35  # names of errors and colour bar
+BESIDE = 1.35  # width of the names of errors and of the colour bar
 NUMBER_SIZE = 5.5  # points
 COLOURS = "RdBu_r"  # diverging, white at zero; red is worse
 
@@ -443,7 +443,7 @@ class ErrorGrowth(NamedTuple):
     growth : (E, C) float64 array
         Mean over the severities, in percentage points; NaN if it is undefined.
     partial : bool
-        Whether any of the means covers only some of the severities.
+        Whether any mean covers only some of the severities.
     """
 
     errors: tuple[str, ...]
@@ -536,7 +536,7 @@ Quantity = Literal["delta_map", "shares"]
 PANEL, TITLE_LINE, AROUND = 1.1, 0.11, 0.55  # heights: panel, title line, and all labels
 LOW = 0.72  # height of a panel if each error has one
 NARROWEST = 1.2  # least width of a panel in which all errors can be distinguished
-SCALE, WIDE_SCALE = 0.45, 0.7  # left of the first panel, without and with the name of its error
+SCALE, WIDE_SCALE = 0.45, 0.7  # room left of the first panel, without and with an error name
 GAP = 0.06  # beside each panel
 MOST_ROWS = 4  # rows of panels, if each model has its own
 WITH_BANDS = 5  # largest number of models whose bands can be distinguished in one panel
@@ -549,7 +549,7 @@ ABBREVIATIONS = {
     "Environment": "EI",
     "Geometry and scene": "G&S",
 }
-OF_ANNOTATED = "of annotated"  # the share of missed triplets is among annotations
+OF_ANNOTATED = "of annotated"  # missed triplets are a share of the annotated triplets
 
 
 class ErrorCurves(NamedTuple):
@@ -593,7 +593,7 @@ class ErrorCurves(NamedTuple):
 
     @property
     def partly_banded(self) -> bool:
-        """Whether any value in a group with intervals lacks one because of too few carriers."""
+        """Whether a group with intervals has a value without one: too few carriers of the cost."""
         unknown = np.isnan(self.low) & ~np.isnan(self.values)
         return bool(unknown[:, ~np.isnan(self.low).all(axis=(0, 2))].any())
 

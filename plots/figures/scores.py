@@ -210,10 +210,10 @@ def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
 
 
 ROW = 2.3  # inches: height of a row of models
-SHARE_RATIOS = (3.0, 2.2)  # heights of the shares and of the errors
+SHARE_RATIOS = (3.0, 2.2)  # relative heights of the panel of shares and the panel of errors
 THRESHOLD_LABELS = ("Score threshold", "%", "Errors/image")
-LOWEST = 0.01  # errors per image at the foot of their scale
-ENOUGH = 20  # least number of predictions for a precision
+LOWEST = 0.01  # errors per image at the lower end of the scale
+ENOUGH = 20  # least number of predictions for which precision is drawn
 SHARES: dict[str, tuple[str, dict[str, Any]]] = {
     "precision": ("Precision", {"color": MODEL_COLOURS[0], "linestyle": (0, (4, 1.2))}),
     "recall": ("Recall", {"color": MODEL_COLOURS[1], "linestyle": (0, (1.2, 1))}),
@@ -396,7 +396,7 @@ def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None
         _shares(ax, table)
         _errors(errors, table, _most(shown))
         set_title(errors, _best(table) if table.best else "", inches)
-        if number + columns >= len(shown):  # even if the row below ends before this panel
+        if number + columns >= len(shown):  # labelled even if the row below ends before this panel
             errors.tick_params(labelbottom=True)
             errors.set_xlabel(THRESHOLD_LABELS[0])
         if column == 0:
