@@ -8,11 +8,11 @@ import sys
 def main() -> None:
     """Run the command line; before and after it, an interrupt ends the process silently.
 
-    A memory limit that already the imports exceed becomes one line and exit code 2.
+    If the imports alone exceed a memory limit, print one line and return exit code 2.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Imports make no garbage, but searching them for it takes a tenth of their time.
+    # Imports leave no garbage, but the search for garbage takes a tenth of their time.
     gc.disable()
     try:
         from diaghoi.cli import main as run

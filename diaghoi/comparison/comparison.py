@@ -183,7 +183,7 @@ class Comparison(OneScreen):
         ----------
         table : str, optional
             Key of a table in :meth:`to_dict`, such as ``official``, ``map`` or ``delta_map_full``.
-            Its columns have the same keys as there. The default is one wide frame.
+            Columns keep the keys of the JSON. The default is one wide frame.
 
         Returns
         -------
@@ -358,7 +358,8 @@ def compare(
     Comparison
         The content of ``diaghoi compare``. Its tables have one row per model, one-stage detectors
         first if stages are given. Groups of several models are followed by their means, which are
-        undefined if any model's number is. :mod:`diaghoi.report.comparison` prints it.
+        undefined if the number of any model is undefined. :mod:`diaghoi.report.comparison` prints
+        it.
 
     Raises
     ------
@@ -428,7 +429,7 @@ def _frame_name(key: str, groups: Sequence[str]) -> str:
 
 
 def _shared(texts: Iterable[str]) -> str:
-    """Return the text that all share; empty if the texts differ."""
+    """Return the text if all texts are equal; empty if they differ."""
     first, *others = dict.fromkeys(texts)
     return "" if others else first
 
@@ -436,7 +437,7 @@ def _shared(texts: Iterable[str]) -> str:
 def place_of(path: str) -> tuple[str, str]:
     """Find the table and the column of a number by its path in a result.
 
-    Both are the keys in JSON: ``pairs.recall`` is ``recall`` of ``pairs``, and
+    Table and column are keys of the JSON: ``pairs.recall`` is ``recall`` of ``pairs``, and
     ``oracles.action.delta_map.full`` is ``action`` of ``delta_map_full``.
     """
     table, _, column = path.partition(".")

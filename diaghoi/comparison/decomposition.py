@@ -3,13 +3,13 @@
 At a recall level, precision is ``n / (n + F)``: the true positives so far, and the false positives
 of all kinds that rank above the last true positive. Two detectors that both reach the level differ
 in ``n`` and in the number of false positives of each kind. The change due to false positives is the
-mean of the changes with either ``n``, the Shapley value for two players. Since
+mean of the changes with either ``n``, the Shapley value for two players. The difference
 
     n / (n + F1) - n / (n + F2) = n (F2 - F1) / ((n + F1) (n + F2))
 
-is linear in the false positives, each kind has its own share, whatever the order. The rest is due
-to true positives, as is the whole difference at a level that only one detector reaches. Means over
-levels and classes add up to the difference in mAP.
+is linear in the number of false positives, so each kind has its own share, whatever the order. The
+rest is due to true positives, as is the whole difference at a level that only one detector reaches.
+Means over levels and classes add up to the difference in mAP.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def figure(result: Result, *keys: str) -> float | None:
     if value is None:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    # This is also false for NaN.
+    # The comparison is false for NaN, too.
     if not (number and abs(value) < 2**63):
         raise _unusable(result, keys, f"is {value!r:.60}, which is not a number")
     return float(value) if isinstance(value, float) else int(value)

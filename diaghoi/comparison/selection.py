@@ -101,7 +101,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
         be ``d``. Also ``overview`` (one row per model), ``compact`` (the same for one column of a
         paper: mAP and ΔmAP), and any name followed by ``-by-data-set``, which puts data sets side
         by side: ``pairs-by-data-set`` is table 2 of the paper and ``negatives-actions-by-data-set``
-        table 3. A text may contain several, separated by commas.
+        table 3. A text may contain several names, separated by commas.
     columns : iterable of str
         Column titles as printed, or keys, possibly preceded by the name of the table or group:
         ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table selects all
@@ -282,7 +282,7 @@ def _column_title(column: Column) -> str:
 
 
 def _places(table: Table, name: str) -> list[int]:
-    """Find the columns denoted by a name: by key, title, or all of a group or table."""
+    """Find the columns with a key or title, or all columns of the group or table of that name."""
     plain = _spelt(name).replace(" ", "")
     if not plain:
         return []
@@ -367,7 +367,7 @@ def has_overview(comparison: Comparison) -> bool:
 
 
 def overview(comparison: Comparison) -> Comparison:
-    """Replace the tables of a comparison by one with everything that distinguishes the detectors.
+    """Replace the tables of a comparison by one table with all that distinguishes the detectors.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def shares(
     seed, confidence, progress
         As in :func:`diaghoi.statistics.significance.compare_pair`.
     of_images : bool
-        Whether to also compute the contribution of each image, which takes longer than the rest.
+        Whether to also compute the contribution of each image, which takes most of the time.
 
     Raises
     ------
@@ -208,9 +208,9 @@ class SampledShares(NamedTuple):
     names : tuple of str
         K verbs, objects or classes.
     images : (K,) int array
-        Number of images in which each of them is annotated.
+        Number of images in which each verb, object or class is annotated.
     share : (K,) float64 array
-        Contribution of each; fractions.
+        Contribution of each to mAP; fractions.
     drawn : (K, B) float64 array
         Contributions in B resamples of the images.
     left_out : (K, G) float64 array

@@ -81,10 +81,10 @@ class SliceResult:
     attribute, title, name, by : str
         As of :class:`diaghoi.data.attributes.Slice`.
     members : (N,) bool array
-        Mask of its images; for slices of pairs or classes, of the images with its annotated
-        triplets.
+        Mask of the images in the slice; for slices of pairs or classes, of the images that contain
+        annotated triplets of the slice.
     images, annotated, classes : int
-        Number of these images, of its annotated triplets, and of their HOI classes.
+        Numbers of images, annotated triplets and HOI classes in the slice.
     models : tuple of ModelInSlice
         The detectors.
     """
@@ -224,8 +224,8 @@ def slices(
         The annotations; by default, the annotations of the first diagnosis.
     own : mapping, optional
         Your own slices: attribute names with the tags of each image, as a mapping or a function of
-        the image name. A function may also return whether the image belongs to the slice of that
-        name.
+        the image name. A function may instead return True for an image that belongs to the slice,
+        and False for any other.
     attributes : bool
         Whether to also use the attributes of the annotations
         (:data:`diaghoi.data.attributes.ATTRIBUTES`).
@@ -350,8 +350,8 @@ class _Weights:
     """Image weights of draws with replacement, and of samples with some images left out.
 
     The same images are drawn for each slice and detector, so results are paired. The draws are
-    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so the intervals
-    over all images are the same as there.
+    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so both give the
+    same intervals over all images.
     """
 
     drawn: Sequence[IntArray]

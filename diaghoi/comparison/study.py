@@ -124,7 +124,7 @@ class StudyData:
     dataset : str or None
         The data set or its description; None if it is recognised from the files.
     protocol : str or None
-        None for the default of the data set.
+        Evaluation protocol; None for the default of the data set.
     similarity : tuple of two, of pathlib.Path or str, or None
         Sources of verb and object similarity for semantic evaluation: tables, or one of
         :data:`MADE`.
@@ -289,7 +289,8 @@ def read_study_file(
     path : path
         A TOML file.
     model : callable
-        ``(place for messages, folder in which paths start, texts by key) -> StudyModel``.
+        Function of the place for messages, the folder in which paths start, and the texts by key;
+        it returns a StudyModel.
     keys, model_keys : sequence of str
         Further keys of the study, and of each ``[[model]]``, in addition to the common ones.
     needed : mapping of str

@@ -43,8 +43,8 @@ class Transitions:
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
     pairing : {"triplet", "person"}
-        The protocol's pairing. If it is by person (V-COCO), another action with a person's own
-        object is a wrong action here.
+        The protocol's pairing. With pairing by person (V-COCO), another action with a person's own
+        object counts as a wrong action.
     """
 
     labels: tuple[str, str]
@@ -139,7 +139,7 @@ class Fates(NamedTuple):
     fate : (A,) int8 array
         Index into :data:`FATES`.
     annotation_class, annotation_image : (A,) int array
-        HOI class and image of each.
+        HOI class and image of each annotated triplet.
     annotation : (A,) int array
         Index of the annotated triplet in the ledger.
     pairing : {"triplet", "person"}

@@ -33,7 +33,8 @@ def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray
     """Yield the result of :func:`expand` in parts that end where a run ends; a part may be empty.
 
     Comparing all rows with all others, such as the boxes of an image, may exceed memory. A part has
-    about :data:`EXPANDED` positions; an owner with more forms a part by itself, or ends one.
+    about :data:`EXPANDED` positions; an owner with more positions is a part by itself, or the end
+    of a part.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:
@@ -59,8 +60,8 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), contains the first row of each group, followed by the number of rows. A
-    group with more rows forms a run by itself, or ends one. Consecutive ``groups``, if given,
-    restrict the split.
+    larger group is a run by itself, or the end of a run. Consecutive ``groups``, if given, restrict
+    the split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.

@@ -36,8 +36,8 @@ FEW = 10
 """A class with fewer annotated triplets is rare, unless the data set defines its rare classes."""
 Tags = str | Iterable[str] | None
 Own = Mapping[str, bool | Tags] | Callable[[str], bool | Tags]
-"""Tags by image name, or whether an image has the one tag that names the attribute: a mapping, or a
-function.
+"""Tags of each image, or whether the image has the only tag of the attribute: a mapping by image
+name, or a function of the name.
 """
 SEPARATOR = ";"
 

@@ -149,7 +149,7 @@ def instances(scenes: Scenes) -> IntArray:
     """Find the instance that each annotated box shows: (B,) row of the first box that shows it.
 
     Data sets that annotate every triplet separately draw the same person once per triplet, each
-    time shifted by a few pixels. A detector sees a single person there.
+    time shifted by a few pixels. A detector sees a single person.
     """
     label, image = scenes.box_label, scenes.box_image
     order = np.lexsort((np.arange(len(label)), label, image))

@@ -310,8 +310,8 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
 
     The result equals a stable sort of all rows if the runs follow each other in input order. One of
     the (R, ...) columns is ``score``, without NaN; ``bounds`` contains the first row of each run,
-    followed by the number of rows. Meanwhile the runs lie in ``scratch``; memory holds ``size``
-    rows and the scores of one run.
+    followed by the number of rows. During the sort, the runs lie in ``scratch``, and memory
+    contains ``size`` rows and the scores of one run.
     """
     runs = list(starmap(slice, pairwise(bounds)))
     ranked = {name: scratch.empty(values.shape, values.dtype) for name, values in table.items()}

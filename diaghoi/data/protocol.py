@@ -61,7 +61,7 @@ RESERVED = (
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
     "mean_object_recall",
     *("map", "max_recall"),
-    # The costs of errors that add up.
+    # Costs of errors, which add up.
     *("human_box", "object_box", "both_boxes", "association", "action", "duplicate", "missed_gt"),
     *("total", "map_repaired", "pairing"),
 )
@@ -325,12 +325,12 @@ _CHOSEN: dict[str, dict[str, Any]] = {
         "images_without_predictions": "passed over",
         "single_precision_recall": True,
     },
-    # In memory its code has continuous boxes, which equal these in its files: it lowers only the
-    # left and top edges of annotated boxes by one, and saves predictions with lowered right and
-    # bottom edges.
+    # UPT's code compares continuous boxes in memory. They equal the inclusive boxes of its files,
+    # because it lowers only the left and top edges of annotated boxes by one, and saves predictions
+    # with lowered right and bottom edges.
     "upt": {"strict": True, "images_without_annotations": "left out", "levels_from": "both ends"},
     "cdn": {"images_without_annotations": "left out"},
-    # These two equal the official evaluator.
+    # These two protocols equal the official evaluator.
     "gen-vlkt": {},
     "ppdm": {},
     "hoiclip": {"class_without_prediction": "left out of groups"},

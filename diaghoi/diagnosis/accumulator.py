@@ -175,7 +175,7 @@ class Accumulator:
         Raises
         ------
         InputError
-            If the writer has neither method, or if :meth:`compute` raises it.
+            If the writer has neither method; and as in :meth:`compute`.
         """
         if not (hasattr(writer, "add_scalar") or hasattr(writer, "log")):
             raise InputError(

@@ -43,7 +43,7 @@ class KnownObjects(NamedTuple):
     images : (N, objects) bool array
         Whether each image is labelled with the category.
     source : str
-        "image labels" or "box annotations".
+        Source of the labels: "image labels" or "box annotations".
     """
 
     images: BoolArray

@@ -156,7 +156,7 @@ def _images(
 def _agreeing(
     votes: FloatArray, annotated: IntArray, found: IntArray, tolerance: float
 ) -> tuple[FloatArray, int]:
-    """Find the value on which most boxes (at least two) agree, and how many do; 0 if none do."""
+    """Find the value on which most boxes (at least two) agree, and their number, or 0."""
     best, count = votes[:0], 1
     for vote in votes:
         agree = np.abs(votes - vote).max(axis=1) < tolerance

@@ -112,7 +112,7 @@ class Diagnosis(DiagnosisMethods):
     known_objects : (N, objects) bool array
         The categories with which each image is labelled, for Known Object.
     known_object_source : str
-        "image labels" or "box annotations".
+        Source of these labels: "image labels" or "box annotations".
     image_pairs : dict of ImagePairs
         Counts of pairs, by split.
     object_boxes : ObjectBoxes
@@ -362,8 +362,8 @@ class Diagnosis(DiagnosisMethods):
     def lost(self) -> dict[str, int]:
         """Number of triplets that are missed on found pairs.
 
-        ``triplets``: all of these; ``both_boxes``: only triplets whose image has a prediction of
-        their class with both boxes wrong.
+        ``triplets``: number of all such triplets; ``both_boxes``: number of such triplets whose
+        image has a prediction of their class with both boxes wrong.
         """
         return lost_triplets(self.ledger)
 

@@ -48,8 +48,8 @@ class Evidence:
     unknown_annotated, unknown_predicted : int
         Number of triplets whose object and verb form no HOI class.
     other_subjects : (2, objects) int array
-        Number of counted triplets, annotated and predicted, with a non-person subject, by its
-        category.
+        Number of counted triplets, annotated and predicted, whose subject is not a person, by the
+        subject's category.
     answers : Answers or None
         Counts of a scoreless detector's answers that cannot be evaluated as given.
     """
@@ -110,7 +110,7 @@ class BlockEvidence:
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.evaluation.negatives.Negatives`).
     ignored, unknown_annotated, unknown_predicted, other_subjects, answers
-        As in the evidence.
+        As in :class:`Evidence`.
     """
 
     objects: BoolArray
@@ -262,7 +262,7 @@ def _rank(
             for task in tasks:
                 task.result()
             release(*benchmark.values(), *ledger.values())
-            del held  # before the next rows are read
+            del held  # free its memory before the next rows are read
         if len(shares) > 1:
             rows.merge(benchmark, classes.start, shares, scratch)
             labelled.merge(ledger, classes.start, shares, scratch)

@@ -38,8 +38,8 @@ SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
 Given = SceneSource | str | os.PathLike[str]
 """Scenes, or the path of their file."""
 Finder = Callable[[Vocabulary, bool], tuple[str | os.PathLike[str], list[str]]]
-"""Finds the annotation file of a data set, with notes; also receives whether the predictions hold
-annotations.
+"""Function that finds the annotation file of a data set, with notes. The second argument says
+whether the predictions contain annotations.
 """
 
 
@@ -196,8 +196,8 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
         Description of the file that the block reads; None for annotations inside the prediction
         file.
     known : object
-        True, or the data set, if the data set is given or the files need not fit it; errors then
-        stay unchanged.
+        True or the data set if errors must stay unchanged, because the data set is given or the
+        files need not fit it.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def open_alike(
         beside = None if pairs is None else files.enter_context(fetched(pairs))
         predictions = open_predictions(local, pairs=beside, **how)
         if is_remote(file):
-            # The local copy of the file is deleted after this.
+            # The local copy of the file is deleted when this block ends.
             predictions = replace(predictions.load(), source=file)
     return alike(truth, predictions)
 

@@ -318,7 +318,7 @@ def _confidence(
     low = score[kept].min(initial=0)
     if action is not None and low >= 0:
         known = action[kept]
-        # This is also false for NaN.
+        # The comparison is false for NaN, too.
         if (known >= 0).all() and (known != score[kept]).any():
             return RATIO, ratios(score[best], action[best], undefined=0.0)
     human, object_box = predictions.pair_human[rows], predictions.pair_object[rows]

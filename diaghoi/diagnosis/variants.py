@@ -107,7 +107,7 @@ class ClosePairs:
         )
 
     def kept(self, iou: float) -> BoolArray:
-        """Return a mask, (P,), of the pairs kept at a threshold, not below that of :meth:`of`."""
+        """Return a mask, (P,), of the pairs kept at a threshold, at least that of :meth:`of`."""
         close = np.flatnonzero(self.overlap > iou)
         return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 

@@ -13,9 +13,9 @@ from diaghoi.exceptions import some_of
 # Minimum number of found pairs that a statement requires.
 ENOUGH = 20
 # Verbs count as numbered differently if the best verb is annotated for fewer than the first share
-# of the found pairs. Verbs also count as numbered differently if a shift by one raises that share
-# by at least the factor of the second number, to more than the third number (more than the last
-# number if verbs seem to be in another order).
+# of the found pairs. Verbs also count as numbered differently if a shift by one multiplies that
+# share by at least the second number, and the result exceeds the third number (the last number if
+# verbs seem to be in another order).
 SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.3, 0.5
 # A verb counts as misnamed if at least this share of its pairs, and at least this many, has the
 # name of one other verb. Verbs are in another order if several are misnamed, each with a different

@@ -32,7 +32,7 @@ SETTINGS = {
     # would wait forever. On a busy machine, a worker can take half a minute to start.
     "distributed.deploy.lost-worker-timeout": "1h",
     # Dask polls its processes many times a second, which takes an eighth of a processor. With these
-    # intervals, polling costs a quarter.
+    # longer intervals, polling takes a quarter of that.
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "2s",
@@ -80,11 +80,11 @@ class DaskEngine:
                 silence_logs=logging.CRITICAL,
             )
         try:
-            # A thread is needed because the library waits forever for a silent server.
+            # A thread is needed because Dask waits forever for a silent server.
             with ThreadPool(1) as pool:
                 how = {"address": scheduler or self._cluster, "timeout": PATIENCE}
                 self._client = pool.apply_async(library.Client, kwds=how).get(2 * PATIENCE)
-        except Exception as error:  # the library fails in many ways on invalid replies
+        except Exception as error:  # Dask fails in many ways on invalid replies
             self.__exit__()
             if scheduler is None:
                 raise

@@ -68,8 +68,8 @@ class Engine(AbstractContextManager["Engine"], Protocol):
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
         """Run tasks; yield the key and outcome of each finished task that no other task needs.
 
-        The outcome is a :class:`Failure` if the task, or one that it needs, has unusable input, or
-        if its workers are lost repeatedly.
+        The outcome is a :class:`Failure` if the task, or a task that it needs, has unusable input,
+        or if its workers are lost repeatedly.
         """
 
 
