@@ -84,7 +84,7 @@ class Questions:
     file : str
         Source of the questions.
     questions : tuple of Question
-        At least one.
+        The questions, at least one.
     vocabulary : Vocabulary or None
         Data set of the questions; None if it is unknown.
     """

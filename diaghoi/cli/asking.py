@@ -145,7 +145,7 @@ class PictureOptions:
         Parameters
         ----------
         asker : FileAsker
-            Estimates and asks.
+            Runner that estimates the cost and asks the questions.
         notes : iterable of str
             Notes on the input.
         """

@@ -373,7 +373,7 @@ def check_annotations(
     Parameters
     ----------
     path : pathlib.Path or None
-        Those given.
+        The files of the options; None if not given.
     vocabulary : Vocabulary or None
         The data set, if the user names it.
     predictions : pathlib.Path

@@ -64,7 +64,7 @@ class Comparison(OneScreen):
     models : tuple of StudyModel
         Models in the order given.
     tables : tuple of Table
-        Their figures.
+        Tables of the models' numbers.
     caveats : tuple of str
         Reasons why the models' numbers are not comparable.
     notes : tuple of str

@@ -48,7 +48,7 @@ class ExplainedDifference:
     annotated : Transitions
         Fate of each annotated triplet.
     shares : Shares
-        Where it lies.
+        Verbs, objects, classes and images in which the difference lies.
     protocol : str
         Name of the protocol.
     test : Difference or None

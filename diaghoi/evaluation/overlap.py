@@ -53,7 +53,7 @@ class Overlap:
     predicted, annotated : (K,) int array
         Boxes that overlap by at least ``least``, ordered by predicted, then annotated box.
     value : (K,) float64 array
-        Their IoU.
+        IoU of the two boxes.
     reached : (K,) bool array
         Whether the IoU reaches the protocol's threshold.
     least : float

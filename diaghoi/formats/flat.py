@@ -189,7 +189,7 @@ def from_repeated(
     names : (N,) str array
         Image names.
     sizes : (N, 2) int array or None
-        Width and height.
+        Width and height of each image.
     image : (T,) int array
         Image of each triplet, ascending.
     human, object_box : (T, 4) float64 array

@@ -60,9 +60,9 @@ class Variable:
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the variable.
     shape : tuple of int
-        Its dimensions.
+        Dimensions of the array.
     kind : str
         Class in MATLAB.
     place : int

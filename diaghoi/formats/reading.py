@@ -361,7 +361,7 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     recognised : Recognised
         Format and data set of the file.
     scenes : Scenes
-        Its content.
+        Content of the file.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class Images:
     file : str
         The file, for messages.
     rows : sequence of dict
-        One per image.
+        One dict per image.
     names : sequence of str
         Image names; empty strings if the file has none.
     size : int
@@ -203,7 +203,7 @@ class RecordTable:
     lists : sequence of sequence
         The rows of each image: dicts, or values if the table has one column.
     rows : Rows
-        Their origin.
+        Rows from which the lists come.
     columns : mapping of float64 array
         Columns whose first ``done`` rows have been moved out of the lists (:func:`take`).
     done : int
@@ -343,7 +343,7 @@ def take(
     images : Images
         The images; apart from the columns, only the name of the first image is read.
     tables : sequence of RecordTable
-        All their tables.
+        All tables of the images.
     widths : sequence of mapping of int
         For each table and possible column, the length of its vectors; 0 if it holds numbers.
     optional : sequence of set of str

@@ -226,7 +226,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
     path : pathlib.Path
         The archive.
     listed : iterable of zipfile.ZipInfo
-        Its entries.
+        Entries of the archive.
 
     Returns
     -------

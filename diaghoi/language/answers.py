@@ -318,7 +318,7 @@ def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str
     for line in strip_reasoning(reply).strip().splitlines():
         if match := pattern.fullmatch(line):
             answers.setdefault(int(match[1]), set()).add(match[2].lower())
-    # A repeated answer counts, contradictory answers do not.
+    # A repeated answer counts, but contradictory answers do not.
     said = (answers.get(place, set()) for place in range(1, number + 1))
     return [next(iter(of_one)) if len(of_one) == 1 else None for of_one in said]
 

@@ -127,7 +127,7 @@ class Refused(NoReply):
 
 @dataclass(kw_only=True)
 class Client:
-    """Asks one model.
+    """Client that asks one model.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class Client:
         Raises
         ------
         NoReply
-            After the last attempt.
+            If even the last attempt brings no reply.
         Refused
             If the server refuses this question, which is not retried.
         InputError
@@ -234,7 +234,7 @@ class Client:
                 )
                 break
             if attempt + 1 < self.tries:
-                self.stopped.wait(pause if pause > 0 else 0.0)  # 0 for NaN, too
+                self.stopped.wait(pause if pause > 0 else 0.0)  # NaN becomes 0, too
         raise NoReply(self._without_key(problem))
 
     def _temporary(self, response: httpx2.Response) -> str:
@@ -393,7 +393,7 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
     Raises
     ------
     InputError
-        Also if a model appears twice, or one key would go to several servers.
+        If a text cannot be read, a model appears twice, or one key would go to several servers.
     """
     endpoints = [read_endpoint(text, option) for text in texts]
     models = [endpoint.model for endpoint in endpoints]

@@ -85,8 +85,8 @@ class _HttpClient(httpx2.Client):
         self._seconds = timeout
 
     def send(self, request: httpx2.Request, **choices: Any) -> httpx2.Response:
-        # The library adds headers from its environment variables, some of which hold keys, for any
-        # server.
+        # The library would send headers from its environment variables, some of which contain keys,
+        # to any server.
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
         # The size of a compressed reply does not limit its memory use.

@@ -56,10 +56,10 @@ class Lexicon:
     Parameters
     ----------
     synsets : list of (str, list of (str, int))
-        Part of speech of each, ``n`` or ``v``, and its words as in WordNet, each with its sense
-        number.
+        Part of speech of each synset, ``n`` or ``v``, and its words as in WordNet, each with a
+        sense number.
     hypernyms : list of tuple of int
-        Numbers of the synsets directly above each.
+        Numbers of the synsets directly above each synset.
     exceptions : dict of dict of str to tuple of str
         Base forms of irregular forms, by part of speech.
     source : str
@@ -238,7 +238,7 @@ def read_dict(folder: Path, *, individuals: bool = True) -> Lexicon:
 
 
 def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
-    """Drop individuals, and the few synsets below one."""
+    """Drop individuals, and the few synsets below an individual."""
     kept = {offset: synset for offset, synset in parsed.items() if not synset[2]}
     while any(above not in kept for synset in kept.values() for above in synset[1]):
         kept = {offset: synset for offset, synset in kept.items() if kept.keys() >= set(synset[1])}

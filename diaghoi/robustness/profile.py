@@ -25,7 +25,7 @@ from diaghoi.statistics.significance import Difference
 
 # The metric of the RoHOI paper; on other data sets, mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-# Sections and keys of a result whose numbers are not scores: there, higher is not better.
+# Sections and keys of a result whose numbers are not scores: higher values are not better.
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity", "delta_map")
 NOT_SCORE_KEYS = ("per_image", "pairs", "negatives")
 OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}

@@ -39,7 +39,7 @@ COVER: Mapping[int, tuple[float, float]] = {
 # Largest dilation of an instance, as a share of its longer side; the radius is random.
 EXPANSION = 0.05
 CLEAN = 1
-# From section 5 of the paper.
+# Values of section 5 of the paper.
 INITIAL_THRESHOLD, EPSILON = 0.15, 1e-6
 Pixels = TypeVar("Pixels", bound=np.generic)
 

@@ -16,8 +16,8 @@ FAULTS = {
     "environment": {"missed_persons": 0.03, "missed_objects": 0.05, "confused_verbs": 0.03},
     "geometry": {"misplaced": 0.05, "localisation": 0.02},
 }
-# The corruptions of a group take evenly spaced multiples of these steps: from this share of a step
-# to as far above a full step.
+# Each corruption of a group multiplies these steps by a factor of its own; the factors are evenly
+# spaced from this one to 1 above it.
 MILDEST = 0.5
 
 
@@ -27,7 +27,7 @@ def under_corruption(detector: Detector, corruption: str, severity: int) -> Dete
     Parameters
     ----------
     detector : Detector
-        On clean ones.
+        The detector on clean pictures.
     corruption : str
         Name in the registry (:mod:`diaghoi.robustness.corruptions`).
     severity : int

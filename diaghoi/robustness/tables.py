@@ -80,7 +80,7 @@ def robustness_tables(
     Parameters
     ----------
     profiles : sequence of Profile
-        One a detector.
+        One profile per detector.
     metric : str
         The metric.
     errors : bool

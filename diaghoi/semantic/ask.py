@@ -135,7 +135,7 @@ def _probability(reply: Reply, start: int, stop: int) -> float:
 
 @dataclass(kw_only=True)
 class PairAsker(FileAsker):
-    """Asks a model about pairs without an answer.
+    """Runner that asks a model about the pairs without an answer.
 
     Parameters
     ----------

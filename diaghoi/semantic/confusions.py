@@ -13,8 +13,8 @@ box.
 The annotated word may still be found: a detector that scores every verb of a pair often predicts it
 too. Words without a true positive are therefore counted separately.
 
-The assigned triplet alone does not settle this, because a prediction may be assigned to an action
-that its person performs with another object.
+The assigned triplet alone does not show whether the word is found, because a prediction may be
+assigned to an action that its person performs with another object.
 """
 
 from __future__ import annotations

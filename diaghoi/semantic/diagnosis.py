@@ -67,7 +67,7 @@ class SemanticDiagnosis:
     evaluation : SemanticEvaluation
         Evaluation of the detector.
     diagnosis : Diagnosis
-        Its diagnosis.
+        Diagnosis of the detector by exact matching.
     errors : dict of ComparedErrors
         Results for ``action``, and for ``object_box`` if the predictions name their objects.
     """
@@ -263,10 +263,10 @@ class ComparedErrors:
         Rows of the ledger.
     predicted, annotated : (E,) int array
         The predicted and the annotated interaction, as
-        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 if nothing is
-        annotated there.
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 if nothing is annotated
+        at the predicted boxes.
     sigma : (E,) float64 array
-        Similarity of the two, NaN if nothing is annotated there.
+        Similarity of the two interactions; NaN if nothing is annotated at the predicted boxes.
     compared_with : str
         Description, for results, of the annotated triplets with which the errors are compared.
     """

@@ -35,7 +35,7 @@ Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
 """What results say about each free word of the predictions."""
 NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
-"""The note on images without predictions; their number precedes it."""
+"""The note on images without predictions, which follows the number of these images."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,7 +129,7 @@ class SemanticEvaluation:
         return np.bincount(self._classes[1], minlength=len(self._classes[0]))
 
     def _charged(self, free: BoolArray) -> tuple[IntArray, IntArray]:
-        """Unmatched predictions that count against annotated interactions; these interactions."""
+        """Predictions that count as errors, and the annotated interaction of each error."""
         keys, nearest = self._classes[0], self.candidates.nearest
         place = np.minimum(np.searchsorted(keys, nearest), len(keys) - 1)
         # A class of the data set without annotations has no AP that false positives could lower.

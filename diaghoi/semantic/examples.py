@@ -28,7 +28,7 @@ class Example:
     predicted : str
         The predicted interaction; empty if the annotated interaction has no match.
     matched : bool
-        Whether both are matched.
+        Whether the annotated triplet and the prediction are matched.
     score : float or None
         Score of the prediction.
     verb, object, total : float or None

@@ -87,7 +87,7 @@ class MatchCandidates:
         without annotations), or any interaction of the data set (the prediction's own interaction
         wins ties).
     nearest_sigma : (T,) float64 array
-        Similarity to this interaction; -1 if there is none.
+        Similarity to that closest interaction; -1 if there is none.
     """
 
     count: IntArray

@@ -104,8 +104,8 @@ def soft_f1(
     matched : (A,) bool array
         Whether the row has a match.
     sigma : (A,) float64 array
-        Similarity of the match, 0 for none: the share that counts as a true positive. The rest
-        counts as a false positive.
+        Similarity of the match, 0 for none: the share that counts as a true positive. The remaining
+        share counts as a false positive.
     false_positive : (K,) int array
         Number of unmatched predictions that count as false positives of each class.
     """

@@ -228,7 +228,7 @@ def at_both_boxes(
     found : Scenes
         The predictions on the same images.
     triplet : (E,) int array
-        The predicted triplets; one without an object box reaches nothing.
+        The predicted triplets; a triplet without an object box reaches nothing.
     theta, margin
         See :func:`overlapping`.
 

@@ -27,7 +27,7 @@ IMAGES_AT_ONCE = 512  # bounds the memory; changing it changes the random draws
 # and for a pair that is not taken for an interaction.
 RIGHT, WRONG = 0.6, -1.9
 LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
-LEAST_PAIR_SCORE = 1e-4  # of a pair whose object occurs only with no_interaction
+LEAST_PAIR_SCORE = 1e-4  # score of a pair whose object occurs only with no_interaction
 OWN_JITTER = 0.5  # relative jitter of a pair's own boxes, added to the sighting's jitter
 OWN_NOISE = 0.4  # relative noise of a query's own scores, added to the candidate pair's noise
 # How strongly queries are drawn to pairs that do not interact, with 0, 1 and 2 background boxes.
@@ -186,10 +186,10 @@ class _Candidates(NamedTuple):
     """Pairs of a person and another sighting in the same image, ordered by image.
 
     ``human`` and ``object`` are rows of the sightings; ``joined`` tells whether the annotations
-    join the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), whose last row is empty.
-    These are the verbs of the pair. If the pair does not interact, they are the verbs that the
-    detector could mistakenly take from the same object with another person, or from the same person
-    with another object.
+    join the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), whose last row is empty: the
+    verbs of the pair or, if the pair does not interact, the verbs that the detector could
+    mistakenly take from the same object with another person, or from the same person with another
+    object.
     """
 
     human: IntArray

@@ -71,7 +71,8 @@ class Bootstrap:
     method : {"centred", "percentile", "bca"}
         Method by which bounds are derived from the resamples.
     undefined : dict
-        Number of resamples in which a number is undefined; always defined numbers are left out.
+        Number of resamples in which a number is undefined; numbers that are always defined are left
+        out.
     few : dict
         Number of predictions and annotated triplets that carry each cost, by path, if too few
         (:data:`FEW`) for an interval.

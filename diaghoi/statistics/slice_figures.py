@@ -166,7 +166,7 @@ class Sliced:
     diagnosis : Diagnosis
         The detector.
     annotations : Scenes
-        The annotations behind it.
+        Annotations of the diagnosis.
     names : sequence of str
         All images (see :func:`image_names`), whose weights determine the numbers.
 

@@ -18,8 +18,8 @@ it is more powerful than Holm's correction (Westfall and Young, Resampling-Based
 1993).
 
 Slices overlap, so a single weakness makes many of them stand out. The clearest slice is therefore
-reported first, and the part that it explains is removed from all others (by least squares). This is
-repeated while any slice still stands out.
+reported first, and the part that it explains is removed from all other slices (by least squares).
+This is repeated while any slice still stands out.
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ class SeverityScore(NamedTuple):
     corruption : str
         Name in the registry.
     abbreviation : str
-        Its abbreviation.
+        Abbreviation of the corruption.
     severity : int
         The severity; 0 for clean pictures.
     score : float or None

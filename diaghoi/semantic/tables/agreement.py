@@ -132,7 +132,7 @@ class Correlation:
     p_value : float
         Two-sided permutation p-value: (1 + permutations as extreme) / (1 + resamples).
     items, resamples : int
-        Their numbers.
+        Numbers of compared items and of permutations.
     """
 
     rho: float

@@ -2,7 +2,7 @@
 
 The procedure of SHOE (paper and supplement): the first rater rates all pairs, the others only pairs
 with something in common according to the first. A sample of the remaining pairs can show how many
-are missed.
+similar pairs are missed.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ _EMPTY: list[Pair] = [(Term(name="", gloss=""), Term(name="", gloss=""))]
 
 @dataclass(kw_only=True)
 class Raters:
-    """Asks several raters and stores their answers.
+    """Runner that asks several raters and stores their answers.
 
     Parameters
     ----------
@@ -288,7 +288,8 @@ class RatingResult:
         R scores from 0 to 4 of each pair that the first rater did not rule out, by fingerprint;
         None if there is none.
     zeros : dict of str to tuple
-        Same, for the sampled pairs that the first rater rated 0, which are not in the table.
+        Scores in the same form, for the sampled pairs that the first rater rated 0, which are not
+        in the table.
     unread : tuple of (rater, a, b)
         Pairs with unreadable replies.
     unanswered : tuple of (rater, a, b, why)

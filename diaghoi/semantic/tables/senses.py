@@ -55,13 +55,13 @@ class Nearness(NamedTuple):
     Parameters
     ----------
     up : float
-        Factor for a step up, from the other sense to a more general one.
+        Factor for a step up, from the other sense to a more general sense.
     down : float
-        Factor for a step from there down to the rated sense.
+        Factor for a step down, from the more general sense to the rated sense.
     mentioned : float
         Factor if the definition of the other sense names the rated sense.
     least : float
-        Smaller shares count as 0.
+        Least share that counts; a smaller share becomes 0.
     """
 
     up: float
@@ -76,7 +76,7 @@ NEARNESS: dict[Pos, Nearness] = {
 }
 """Fitted to half of the pairs published by the authors of SHOE."""
 BROAD = 50
-"""Being kinds of a sense with more kinds than this, such as "move", does not make senses near.
+"""A sense with more kinds than this, such as "move", does not make its kinds near each other.
 """
 # Number of words of a definition that are used, and words to ignore.
 DEFINING = 12
@@ -271,7 +271,7 @@ def _extended(
 def _nearness(
     pos: Pos, senses: Sequence[int | None], targets: Sequence[int | None], lexicon: Lexicon
 ) -> FloatArray:
-    """Return which share, (S, T), of the ratings of each target each sense gets."""
+    """Return the share, (S, T), of the ratings of each target that each sense gets."""
     up, down, mentioned, least = NEARNESS[pos]
     below: dict[int, list[tuple[int, float]]] = {}
     named: dict[str, list[int]] = {}

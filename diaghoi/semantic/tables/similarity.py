@@ -151,7 +151,7 @@ class FreeWord(NamedTuple):
         The sense, or the word of the table, that is closest to a word of the data set; None if the
         free word is similar to no word of the data set.
     closest : str or None
-        That word.
+        The closest word of the data set.
     similarity : float
         Similarity to that word.
     known : bool

@@ -1,7 +1,7 @@
 """Measure how well subsets of raters agree with people, also by what differs (tables 1 and 3).
 
 In the supplement, the raters of a subset vote (section 6.1); in the paper, their scores are
-averaged. Both are given. In table 1 of the supplement, the vote of two raters mostly has the number
+averaged. Results have both. In table 1 of the supplement, the vote of two raters mostly has the number
 of the rater listed first.
 """
 

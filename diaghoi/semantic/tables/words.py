@@ -35,7 +35,7 @@ class Term:
     name : str
         Name in the table.
     gloss : str
-        Its definition.
+        Definition of the word.
     synset : str
         WordNet sense, empty by default.
     """
