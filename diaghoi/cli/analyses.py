@@ -348,7 +348,7 @@ def with_tests(
     tests : SignificanceOptions
         Settings of the tests.
     bar : Progress
-        Shows the model being tested.
+        Display that shows the model being tested.
     """
     found: list[Difference] = []
     for model in comparison.models[1:]:

@@ -117,7 +117,7 @@ class CompareOptions(TableOptions):
 
     @cached_property
     def saved(self) -> Callable[[Path, str | None], dict[str, Any] | None]:
-        """Reads the saved result of a file and data set once; None if the file holds no result."""
+        """Function that reads the saved result of a file and data set once; None for other files."""
         return cache(lambda file, dataset: read_result(file, dataset) or read_semantic(file))
 
     @property

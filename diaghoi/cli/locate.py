@@ -79,8 +79,8 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
     Raises
     ------
     InputError
-        If no file is found; the message lists the places searched and how to get the file. Also if
-        ``diaghoi.toml`` is invalid, or names a file that does not exist.
+        If no file is found; the message lists the places searched and how to get the file. The
+        error is also raised if ``diaghoi.toml`` is invalid, or names a file that does not exist.
     """
     dataset = vocabulary.name
     if given is not None:

@@ -112,7 +112,7 @@ def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
     Raises
     ------
     InputError
-        If ``__post_init__`` of a dataclass raises it when the command runs.
+        When the command runs, if ``__post_init__`` of a dataclass rejects the values.
     """
     (block,) = (kind for name, kind in get_type_hints(command).items() if name != "return")
 

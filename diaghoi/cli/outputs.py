@@ -39,7 +39,7 @@ TABLES = (".csv", ".md", ".tex", ".txt")
 Text = Callable[[], str]
 """Function that creates the content of a text file."""
 Writer = Callable[[Path], Sequence[str]]
-"""Writes a file, and returns notes on it."""
+"""Function that writes a file, and returns notes on the file."""
 
 
 @options_class
@@ -172,7 +172,7 @@ class OutputOptions:
         texts : mapping
             As for :meth:`write`.
         show : callable
-            Prints the usual screen.
+            Function that prints the usual screen.
         notes : iterable of str
             Always printed, except with ``--quiet``.
         files : iterable of Path
@@ -331,7 +331,7 @@ def check_page() -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file; it appears completely or not at all."""
     with replacing(path) as temporary:
-        # Names in results may not be Unicode.
+        # Names in results are not always valid Unicode.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 

@@ -299,7 +299,7 @@ class DetectorOptions:
         predictions : pathlib.Path
             The file.
         bar : Progress
-            Shows the current step.
+            Display that shows the current step.
         check : callable
             Called with all input files once they are known, to refuse outputs that would overwrite
             them.
@@ -383,12 +383,12 @@ def check_annotations(
     fitting : bool
         Whether the predictions must fit a known data set if the user names none.
     **reading
-        How to read them.
+        How to read the predictions.
 
     Raises
     ------
     InputError
-        If ``find`` raises it, a folder has no annotations, or predictions are unreadable.
+        If ``find`` raises an error, a folder has no annotations, or predictions are unreadable.
     """
     if path is not None:
         if vocabulary is not None:

@@ -43,7 +43,7 @@ class CombinationOptions:
     """Options that combine verb and object similarities, and set their scale."""
 
     weight: float = option(
-        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
+        0.5, panel=MEANING, help="Weight of the verb; the object has 1 minus this weight."
     )
     combine: str = option(
         "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
@@ -106,7 +106,7 @@ class SimilarityOptions(CombinationOptions):
         Raises
         ------
         InputError
-            If a table cannot be read, or :meth:`measure` raises it.
+            If a table cannot be read; and as in :meth:`measure`.
         """
         from diaghoi.semantic.tables.senses import read_tables
 

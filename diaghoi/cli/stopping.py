@@ -57,7 +57,7 @@ def run_stoppable(run: Callable[[], Result]) -> Result | signal.Signals:
 
 
 def wait_for_signal() -> None:
-    """Wait for SIGINT or SIGTERM if that is the regular end.
+    """Wait for SIGINT or SIGTERM, if a signal is the regular end of the command.
 
     Signals that are already ignored, as under nohup, stay ignored.
     """

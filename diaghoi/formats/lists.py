@@ -224,7 +224,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Return the shares of a file; one that cannot be HOI-A counts as fully HICO-DET."""
+    """Return the shares of a file; a file that cannot be HOI-A counts as fully HICO-DET."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico

@@ -66,7 +66,7 @@ class Variable:
     kind : str
         Class in MATLAB.
     place : int
-        Offset of its element in the file.
+        Offset of the variable's element in the file.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Files that name objects and verbs, with a score for both: HoiTransformer, AgentHOI, DA-HOI.
 
-Each is a list with one dict per image, in a pickle or JSON. Names have spaces or underscores.
+Each file is a list with one dict per image, in a pickle or JSON. Names have spaces or underscores.
 """
 
 from __future__ import annotations

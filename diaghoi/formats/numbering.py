@@ -486,11 +486,11 @@ def find_numbering(
 
     The user's numbering has priority, followed by the one that the labels show, and then by the
     format's: labels are evidence, whereas a format is only a convention. If all human boxes have
-    the same label, only numberings in which it is a person are considered: the labels show the
-    first of these that contains all labels, or else the first. A label that may mean "no object" is
-    not evidence. In a data set with conventions, the format is not considered. If some subjects are
-    not people, the labels show the only numbering that contains all labels, provided that most
-    subjects are people in it.
+    the same label, only numberings in which this label is a person are considered: the first one
+    that contains all labels, or else the first one. A label that may mean "no object" is not
+    evidence. In a data set with conventions, the format is not considered. If some subjects are not
+    people, the labels show the only numbering that contains all labels, provided that most subjects
+    are people in it.
 
     Parameters
     ----------

@@ -207,7 +207,7 @@ class RecordTable:
     columns : mapping of float64 array
         Columns whose first ``done`` rows have been moved out of the lists (:func:`take`).
     done : int
-        Number of these rows.
+        Number of rows that have been moved.
     """
 
     lists: list[Any]

@@ -23,7 +23,7 @@ STARTS = (b"[", b"{", b'"')
 # A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
 # empty list 56 in Python. A dict takes three times as much.
 _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
-# Separator between two lists or dicts; each but the first begins with it.
+# Separator between two lists or dicts: it precedes every one but the first.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
 # Maximum length, in characters, of texts that are searched for duplicate keys in an object. The
@@ -40,11 +40,12 @@ _STRING = re.compile(f"({_QUOTED})")
 # A string with its prefix, and the ")" of np.str_(...). The first pattern is for texts without '"'
 # and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# JSON has no such character. Errors keep it or are marked with it, so that the decoder rejects
-# them.
+# A character that JSON lacks. Errors keep this character or are marked with it, so that the decoder
+# rejects them.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
-# Replaces about half of the text around the number, to keep offsets in the text and in JSON close.
+# Spaces in place of a scalar's name: about half as many letters, so that offsets in the text and in
+# the JSON stay close.
 _AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"

@@ -21,7 +21,8 @@ else:
 # The time to parse a dotted key grows with the square of its parts; keys here have at most two.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
-# A thousand models with long paths and descriptions need less; parsing this much takes seconds.
+# Largest size: a thousand models with long paths and descriptions need less, and parsing this much
+# takes seconds.
 _LARGEST = 1 << 22  # bytes
 
 

@@ -1,8 +1,8 @@
 """Measure how well subsets of raters agree with people, also by what differs (tables 1 and 3).
 
 In the supplement, the raters of a subset vote (section 6.1); in the paper, their scores are
-averaged. Results have both. In table 1 of the supplement, the vote of two raters mostly has the number
-of the rater listed first.
+averaged; results have both. In table 1 of the supplement, the vote of two raters mostly has the
+number of the rater listed first.
 """
 
 from __future__ import annotations
