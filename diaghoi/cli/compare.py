@@ -117,7 +117,7 @@ class CompareOptions(TableOptions):
 
     @cached_property
     def saved(self) -> Callable[[Path, str | None], dict[str, Any] | None]:
-        """Function that reads the saved result of a file and data set once; None for other files."""
+        """Function that reads a saved result once per file and data set; None for other files."""
         return cache(lambda file, dataset: read_result(file, dataset) or read_semantic(file))
 
     @property

@@ -104,7 +104,7 @@ def test_errors_are_in_the_order_of_their_cost(report) -> None:
 def test_few_images_are_said_and_nothing_is_ranked(report) -> None:
     done = report(*REPORTS["few images"])
     assert done.out.splitlines()[1].startswith("! predictions for 5 of 20 annotated images: errors")
-    assert "mAP (5 of 20 images) " in done.out
+    assert "mAP (15 of 20 images missing) " in done.out
     assert "of predictions, not ranked\n" in done.out
     assert list(costs(done)) == [
         *("Human box", "Object box", "Both boxes", "Association", "Action", "Duplicate", "Missed")
