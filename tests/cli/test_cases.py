@@ -287,9 +287,7 @@ def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
         ["ride bicycle", None, "nothing", None],
     ]
     assert index["cases"][0]["sentence"].endswith("Similarity to ride bicycle 0.812: near.")
-    assert index["cases"][2]["sentence"].endswith(
-        "No annotated triplet is near enough to compare."
-    )
+    assert index["cases"][2]["sentence"].endswith("No annotated triplet is near enough to compare.")
     with Path("out/index.csv").open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     assert [row["similarity"] for row in rows] == ["0.8125", "0.5", ""]
