@@ -126,6 +126,9 @@ def _facts(scenes: Scenes) -> dict[str, Any]:
     }
     if not only_pairs:
         facts["triplets"] = len(scenes.triplet_pair)
+        idle = scenes.triplet_verb == scenes.vocabulary.no_interaction
+        if idle.any():  # reports leave these out by default
+            facts["triplets of no_interaction"] = int(idle.sum())
         facts["HOI classes"] = len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0]))
     if scenes.unread is not None:
         facts |= dict(zip(_UNREAD, scenes.unread.sum(axis=0).tolist(), strict=True))

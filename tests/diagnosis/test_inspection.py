@@ -10,6 +10,7 @@ from support.scenes import BICYCLE, CAR, EAT, PERSON, RIDE, image, scenes
 
 from diaghoi import simulate
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.inspection import inspect
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
@@ -64,6 +65,14 @@ def test_facts() -> None:
         "triplet score": [0.25, 0.5],
         "action score": [0.7, 0.9],
     }
+
+
+def test_triplets_that_a_report_leaves_out_are_counted() -> None:
+    idle = hico_det().no_interaction
+    file = scenes([image("a", BOXES, [(0, 1, RIDE, 0.5), (0, 1, idle, 0.25)])], scored=True)
+    facts = inspect(file).facts
+    assert (facts["triplets"], facts["triplets of no_interaction"]) == (2, 1)
+    assert "triplets of no_interaction" not in inspect(scenes([image("a", BOXES, [])])).facts
 
 
 def test_facts_of_pairs() -> None:
