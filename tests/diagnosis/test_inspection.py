@@ -69,10 +69,9 @@ def test_facts() -> None:
 
 def test_triplets_that_a_report_leaves_out_are_counted() -> None:
     idle = hico_det().no_interaction
-    file = scenes([image("a", BOXES, [(0, 1, RIDE, 0.5), (0, 1, idle, 0.25)])], scored=True)
-    facts = inspect(file).facts
+    facts = inspect(predicted((0, 1, RIDE, 0.5, 0.5), (0, 1, idle, 0.25, 0.25))).facts
     assert (facts["triplets"], facts["triplets of no_interaction"]) == (2, 1)
-    assert "triplets of no_interaction" not in inspect(scenes([image("a", BOXES, [])])).facts
+    assert "triplets of no_interaction" not in inspect(predicted()).facts
 
 
 def test_facts_of_pairs() -> None:
