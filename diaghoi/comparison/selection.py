@@ -131,7 +131,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     for name in wanted:
         if not any(_places(table, name) for table in offered):
             raise _unknown_column(name, offered)
-    notes = [_lacks(name, [table.key for table in chain(*every)]) for name in lacking]
+    notes: list[str] = [_lacks(name, [table.key for table in chain(*every)]) for name in lacking]
 
     def change(part: Comparison) -> Comparison:
         listed = {table.key for table in part.listings}
