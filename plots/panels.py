@@ -299,7 +299,7 @@ def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
 
 # Bars:
 
-FEW = 4  # up to this many models differ by lightness and hatch; more have their own colours
+FEW = 4  # at most this many models differ by lightness and hatch; more have their own colours
 PALEST = 0.75  # share of white in the bars of the last of few models
 PALE = 0.45  # share of white for the second model, whose hatch must show on dark colours
 FAINT = 0.25  # share of white for bars in the models' own colours, on which hatches must show

@@ -49,8 +49,8 @@ SHEET_MODELS = 2
 """Maximum number of detectors on a sheet."""
 CASES = 4  # in a row
 LEAST = 5  # least number of annotated triplets of a class that is shown
-NAMES, NUMBER = 1.6, 0.4  # inches: for the names of a table's rows, and for a number
-CLASS_ROOM = 1.25  # inches: for the name of a class
+NAMES, NUMBER = 1.6, 0.4  # inches: room for the names of a table's rows, and for a number
+CLASS_ROOM = 1.25  # inches: room for the name of a class
 LIST_ROOM = ROOM / 2 - CLASS_ROOM - 2 * GAP  # inches: room for the list beside the names
 PER_IMAGE = "pairs.per_image"
 NUMBERS = {

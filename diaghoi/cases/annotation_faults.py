@@ -80,7 +80,7 @@ class LabelledImages:
 def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
     """Check for each pair of annotated boxes whether the two boxes show one object.
 
-    A box shows the same object as itself. Where annotators redraw the boxes for each pair, near
+    Two equal boxes show one object. Where annotators redraw the boxes for each pair, near
     duplicates of one category also show one object. V-COCO uses the boxes of COCO, where each
     object is drawn once.
 

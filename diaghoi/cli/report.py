@@ -209,7 +209,8 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
         bar.start("diagnosing files", total=len(files))
         found = diagnose_shards(settings, files, engine, progress=bar.advance)
     diagnosis = found.diagnosis
-    # The page and figures get images without predictions instead of the predicted images.
+    # The scenes of all files are not in memory: the page and figures get images without
+    # predictions.
     predictions = found.empty.with_names(diagnosis.names)
     notes = [*found.warnings, *located.notes]
     read = Inputs(annotations, predictions, [located.path], notes)

@@ -156,7 +156,7 @@ def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
     pair_source : {"pairs", "triplets"}
         Whether the detector lists its pairs.
     scored : mapping of bool
-        Whether the action scores that each number needs exist.
+        Whether the file has the action scores for a number, by the number's name.
     """
     notes = []
     if pair_source == "triplets":

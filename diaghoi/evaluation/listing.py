@@ -139,7 +139,7 @@ class Detections:
 
 
 def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
-    """Count the predictions of each class: all, or all that reach the given score.
+    """Count the predictions of each class, or only the predictions that reach a score.
 
     Which predictions are true positives does not depend on predictions with lower scores.
     """

@@ -489,8 +489,8 @@ def find_numbering(
     the same label, only numberings in which this label is a person are considered: the first one
     that contains all labels, or else the first one. A label that may mean "no object" is not
     evidence. In a data set with conventions, the format is not considered. If some subjects are not
-    people, the labels show the only numbering that contains all labels, provided that most subjects
-    are people in it.
+    people and only one numbering contains all labels, that numbering is chosen, provided that most
+    of its subjects are people.
 
     Parameters
     ----------

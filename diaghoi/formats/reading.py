@@ -552,8 +552,8 @@ def open_both(
     annotated : bool
         Whether annotations are wanted.
     fitting : bool
-        Whether predictions must fit a known data set if ``reading`` names none; False if
-        annotations are available, which then decide.
+        Whether predictions must fit a known data set if ``reading`` names none; False if the
+        annotations decide on the data set.
 
     Raises
     ------

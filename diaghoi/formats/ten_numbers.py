@@ -49,7 +49,7 @@ _NO_BOXES = "is not eight numbers, four for each box"
 HICO_CLASSES = 600
 # Longer numbers are not classes, and Python rejects very long ones.
 _DIGITS = 18
-# By length of the rows: index of the score, and of the boxes' first number.
+# Index of the score and of the first number of the boxes in a row, by the length of the row.
 _PLACES = {10: (1, 2), 11: (9, 1)}
 _ROWS = {
     10: "HOI id, score, and the two boxes: ten numbers",

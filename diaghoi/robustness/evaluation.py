@@ -87,7 +87,7 @@ class Robustness:
             - ``growth``: by error and corruption, the mean increase of ΔmAP;
             - ``cells``: for each condition, clean pictures first, score, mAP, ΔmAP and share of
               each error, and ``intervals`` and ``tests`` if available;
-            - ``sentences``: by corruption;
+            - ``sentences``: a sentence for each corruption, by its name;
 
             ``missing`` and ``failed`` files, ``tables`` as in a comparison, ``caveats`` and
             ``notes``. Scores, MRI, ΔmAP and shares are fractions.

@@ -347,7 +347,7 @@ def _drawing(
 ) -> Callable[[Axes], object]:
     """Return a function that draws pairs on a part of an image.
 
-    The first pair is on top, and the first ``numbered`` pairs are numbered.
+    The first pair is drawn on top, and the first ``numbered`` pairs get a number.
     """
 
     def draw(ax: Axes) -> None:
