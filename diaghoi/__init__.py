@@ -65,7 +65,7 @@ __all__ = [
     "simulate",
 ]
 
-# Module that defines each name. It is imported on first use, so that commands start at once.
+# Module that defines each name. A module is imported on first use, so that commands start at once.
 _PLACES = {
     "comparison.comparison": ("compare",),
     "data.protocol": ("PROTOCOLS", "Protocol", "protocol"),

@@ -19,8 +19,9 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The text. It refers to a parameter by its option, ``--image-labels``. Outside a command,
-        this becomes the parameter itself, ```image_labels```, and ``--read objects=coco91`` becomes
+        The text. The message refers to a parameter by its option, ``--image-labels``. Outside a
+        command, this becomes the parameter itself, ```image_labels```, and ``--read
+        objects=coco91`` becomes
         ```objects="coco91"```.
     """
 

@@ -18,8 +18,9 @@ attempted is missed. Predictions with the same class as the triplet take precede
 (:func:`diaghoi.evaluation.errors.attempt`).
 
 The published code for V-COCO calls a wrong action with an object an association error, even if the
-person does something else with that object. Here such a prediction is a wrong action, and an
-association error pairs a person with an object that belongs to no action of this person.
+person does something else with that object. By the rule of this module, such a prediction is a
+wrong action, and an association error pairs a person with an object that belongs to no action of
+this person.
 """
 
 from dataclasses import replace

@@ -142,15 +142,15 @@ class FigureKind:
     title : str
         Short title of the figure, without a period.
     data : callable
-        Function that turns the :class:`Source` of one model into the data to draw. It must keep no
-        reference to the source, so that a model can be freed before the next one is read. It raises
-        :class:`NotApplicable` if the figure cannot show this model.
+        Function that turns the :class:`Source` of one model into the data to draw. The data must
+        keep no reference to the source, so that a model can be freed before the next one is read.
+        The function raises :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
         Function that draws all models, in order, into an empty figure of column width with
         "constrained" layout, which it may make taller. A figure with a public function also draws
-        into given axes, with that function's settings (see :func:`drawn`). It is called within
-        :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot be
-        drawn.
+        into given axes, with that function's settings (see :func:`drawn`). The function is called
+        within :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot
+        be drawn.
     height : float
         Height of the figure in inches.
     width : float, optional

@@ -113,8 +113,8 @@ def worst_cases(
     """Choose which cases of an error to look at first.
 
     The worst predictions have the highest scores: they rank above true positives and so cost most.
-    Missed triplets have no score. They are ordered by the AP of their class, highest first, since
-    misses are least expected in classes with a high AP. Each image contributes at most
+    Missed triplets have no score. Misses are ordered by the AP of their class, highest first, since
+    they are least expected in classes with a high AP. Each image contributes at most
     :data:`PER_IMAGE` cases.
 
     Parameters

@@ -1,7 +1,7 @@
 """Multiple-choice evaluation of vision-language models and detectors with the same metrics.
 
-This is CrossHOI-Bench: a question about an image has right and wrong options, and a model may pick
-any number of them.
+The benchmark is CrossHOI-Bench: a question about an image has right and wrong options, and a model
+may pick any number of them.
 """
 
 from diaghoi.choice.answers import Answer, Answers, read_answers

@@ -1,9 +1,9 @@
 """A vision-language model that sees the pictures, as a judge of candidates and of people.
 
-The CrossHOI-Bench paper (section 2.2) does not publish its prompts. Here a model gets the picture,
-the box of the person if the question has one, and the annotations, and judges whether each
-candidate is consistent with the picture. In section 2.3, images with several annotated people are
-multi-person, and a model is asked about images with one person; the paper does not print the
+The CrossHOI-Bench paper (section 2.2) does not publish its prompts. In this module, a model gets
+the picture, the box of the person if the question has one, and the annotations, and judges whether
+each candidate is consistent with the picture. In section 2.3, images with several annotated people
+are multi-person, and a model is asked about images with one person; the paper does not print the
 question. Answers are stored individually as they arrive, so an interrupted run continues where it
 stopped.
 """

@@ -94,7 +94,8 @@ def _open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # Otherwise the first file opened by the command would get the stream's number.
+            # Without this, the first file that the command opens would get the number of the closed
+            # stream.
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
             os.set_inheritable(number, True)
     if sys.stderr is sys.__stderr__:

@@ -356,7 +356,7 @@ def compare(
     Returns
     -------
     Comparison
-        The content of ``diaghoi compare``. Its tables have one row per model, one-stage detectors
+        The content of ``diaghoi compare``. The tables have one row per model, one-stage detectors
         first if stages are given. Groups of several models are followed by their means, which are
         undefined if the number of any model is undefined. :mod:`diaghoi.report.comparison` prints
         it.

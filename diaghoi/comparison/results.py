@@ -129,7 +129,8 @@ def other_protocol(result: Result, asked: Protocol) -> str:
     result : mapping
         Result of a diagnosis, or of a semantic evaluation.
     asked : Protocol
-        Its choices must equal those of the result, except for choices that depend on the files.
+        Protocol that was requested. The choices of the result must equal the choices of this
+        protocol, except for choices that depend on the files.
 
     Returns
     -------

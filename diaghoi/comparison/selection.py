@@ -377,7 +377,7 @@ def overview(comparison: Comparison) -> Comparison:
     Returns
     -------
     Comparison
-        Its first table, ``overview``, has a row for each model: mAP, also of groups of classes,
+        The first table, ``overview``, has a row for each model: mAP, also of groups of classes,
         ΔmAP of each error, pair recall and precision, negatives and actions. Requested tables
         follow.
     """

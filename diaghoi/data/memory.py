@@ -36,8 +36,8 @@ def keep_freed_memory() -> None:
     """Let this process reuse the memory of freed arrays.
 
     The C library of most Linux systems returns large arrays to the system as soon as they are
-    freed, so the system has to clear pages for each new array. This takes a sixth of the time of
-    resampling. A process that only imports the package is not affected.
+    freed, so the system has to clear pages for each new array. Clearing pages takes a sixth of the
+    time of resampling. A process that only imports the package is not affected.
     """
     if mallopt := _of_c_library("mallopt"):
         # All threads share one arena: other arenas hold at most 64 MB and keep nothing larger.

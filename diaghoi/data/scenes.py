@@ -370,8 +370,8 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     Returns
     -------
     scenes : Scenes
-        This object if nothing is filled in; otherwise new scenes, with the classes of each person
-        in order.
+        The same object if nothing is filled in; otherwise new scenes, with the classes of each
+        person in order.
     row : (T,) int array
         Index of each triplet in the result; equal classes of an image keep their order.
     """

@@ -236,8 +236,8 @@ def pair_sweeps(
 
     Notes
     -----
-    Dropping pairs changes neither their matches nor their overlaps. Both are computed once, and
-    each point only counts the remaining pairs.
+    Dropping pairs changes neither their matches nor their overlaps. Matches and overlaps are
+    therefore computed once, and each point only counts the remaining pairs.
     """
     annotations, predictions, _ = join(annotations, predictions, protocol)
     settings: dict[str, Sequence[float]] = {"best": BEST_PAIRS[::-1]}

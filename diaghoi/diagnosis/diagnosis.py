@@ -131,8 +131,8 @@ class Diagnosis(DiagnosisMethods):
     reading_notes : tuple of str
         Notes from reading the files.
     scenes : tuple of (SceneSource, SceneSource)
-        The diagnosed annotations and predictions, one pair for each part of a sum. They are saved
-        with the diagnosis, and some figures need them. Empty if they were not kept.
+        The diagnosed annotations and predictions, one pair for each part of a sum. The scenes are
+        saved with the diagnosis, and some figures need them. Empty if they were not kept.
     counted : dict of two (N,) int arrays
         Contribution of each image to the numerator and the denominator of each registered ratio, by
         path. Present for sums, and if the scenes were not kept.

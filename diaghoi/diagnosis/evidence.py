@@ -90,7 +90,7 @@ class BlockEvidence:
     Parameters
     ----------
     objects : (N, objects) bool array
-        As in :class:`Evidence`. These columns stay in memory, as do the image names.
+        As in :class:`Evidence`. This column stays in memory, as do the image names.
     pairs : dict of (N,) array or StoredArray
         ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
         record.

@@ -7,12 +7,13 @@ keeps as many triplets as the detector lists. The *lift*, the mAP of the detecto
 the prior, is what the detector gains from the picture beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
-Otherwise it is counted from the test set without the image itself. Such a prior underestimates a
-class exactly where it is annotated, which is worse than no information. Its mAP is therefore too
-low, especially in rare classes, and the lift is too high. On simulated images, the object prior
-counted from the test set reaches half the mAP of a prior counted from a training set. The prior of
-all annotations, including those of the image, is also reported, as ``map_all_images``, and errs in
-the other direction. Images in both files are also omitted from their own prior.
+Otherwise the prior is counted from the test set without the image itself. Such a prior
+underestimates a class exactly where it is annotated, which is worse than no information. The mAP of
+the prior is therefore too low, especially in rare classes, and the lift is too high. On simulated
+images, the object prior counted from the test set reaches half the mAP of a prior counted from a
+training set. The prior of all annotations, including those of the image, is also reported, as
+``map_all_images``, and errs in the other direction. Images in both files are also omitted from
+their own prior.
 
 **How scores are formed.** The triplet score is the product of P and the confidence in the pair:
 

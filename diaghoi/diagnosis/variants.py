@@ -35,12 +35,12 @@ BLOCK = 50_000
 def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     """Suppress pairs that repeat a better pair.
 
-    This is CDN's pair-wise suppression, which GEN-VLKT and others adopted (their default is 0.7).
-    In each image, the best pair with an object of a category is kept, and pairs whose ``IoU_human *
-    sqrt(IoU_object)`` with it exceeds ``iou`` are dropped; then the best of the remaining pairs is
-    kept, and so on. As in CDN, a pair is better if its best triplet has the higher score; pairs
-    without triplets, which CDN does not have, come last, ordered by pair score; ties go to the
-    first.
+    The rule is CDN's pair-wise suppression, which GEN-VLKT and others adopted (their default is
+    0.7). In each image, the best pair with an object of a category is kept, and pairs whose
+    ``IoU_human * sqrt(IoU_object)`` with it exceeds ``iou`` are dropped; then the best of the
+    remaining pairs is kept, and so on. As in CDN, a pair is better if its best triplet has the
+    higher score; pairs without triplets, which CDN does not have, come last, ordered by pair score;
+    ties go to the first.
 
     CDN on HICO-DET suppresses the triplets of each class separately; here whole pairs are dropped
     (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object repeats

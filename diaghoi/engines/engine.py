@@ -1,7 +1,7 @@
 """Run the tasks of a sweep in local processes or on a cluster.
 
-Both engines run the same tasks, which are functions of plain values. Their outcomes agree to the
-last digit.
+Both engines run the same tasks, which are functions of plain values. The outcomes of the engines
+agree to the last digit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOST = (
 
 
 class Task(NamedTuple):
-    """A piece of work. Its outcome is returned, unless other tasks need it.
+    """A piece of work. The outcome of a task is returned, unless other tasks need it.
 
     Parameters
     ----------

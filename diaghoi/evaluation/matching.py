@@ -77,11 +77,11 @@ def by_triplet(
 ) -> Candidates:
     """Find the annotation with which HICO-DET's official evaluator compares each prediction.
 
-    This is the annotated triplet of the same HOI class with the largest min(IoU_human, IoU_object),
-    if that reaches the threshold. Other protocols choose the first remaining triplet that both
-    boxes reach, or all remaining triplets. A box is right if it reaches any annotated box of its
-    category; a human box must reach a person. Only annotated triplets of classes that the protocol
-    counts can join two boxes.
+    The official evaluator takes the annotated triplet of the same HOI class with the largest
+    min(IoU_human, IoU_object), if that reaches the threshold. Other protocols choose the first
+    remaining triplet that both boxes reach, or all remaining triplets. A box is right if it reaches
+    any annotated box of its category; a human box must reach a person. Only annotated triplets of
+    classes that the protocol counts can join two boxes.
 
     Parameters
     ----------

@@ -56,7 +56,8 @@ class ImageCounts:
             return (self.table.astype(np.float32) @ weights.astype(np.float32)).astype(np.int32)
         return self.table.astype(np.int64) @ weights
 
-    # These two values are the same for all weightings, and take as long to compute as the product.
+    # The two values below are the same for all weightings, and take as long to compute as the
+    # product.
     @cached_property
     def _most(self) -> int:
         """Largest sum of a row."""

@@ -146,7 +146,7 @@ def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
     """Read a file without changing its numbers, using the first box layout that fits."""
     verbs = verb_count(content) if isinstance(chosen, DenseArrays) else None
     numbers = Numbers(tuple(range(_OBJECTS)), tuple(range(verbs or MOST_CLASSES)))
-    # There is one class per verb, so class numbers are verb numbers here.
+    # With one class per verb, class numbers are verb numbers.
     kinds = np.arange(MOST_CLASSES if verbs is None else 0, dtype=np.int32)
     words = Vocabulary(
         name=_NAME,

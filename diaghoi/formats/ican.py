@@ -9,8 +9,8 @@ for the 600 HOI classes (iCAN, TIN), of which only the object's classes count, o
 
 VCL writes 0 instead of the scores. The six values of a pair are followed by the 600 scores of each
 branch: human, object, spatial, and human and object combined. VCL's scripts fuse the branches
-before evaluation. This reader uses their default: spatial times the last branch (``spv``), or, for
-models without that branch, spatial times the sum of the first two (``spho``).
+before evaluation. This reader uses the default of the scripts: spatial times the last branch
+(``spv``), or, for models without that branch, spatial times the sum of the first two (``spho``).
 
 The triplet score is the class score times the scores of both boxes; the action score is the class
 score alone. The best 100 triplets per image are kept.

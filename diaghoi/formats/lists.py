@@ -94,9 +94,9 @@ class GenVlkt(_Lists):
     The keys are ``filename``, ``predictions`` (``{bbox}``) and ``hoi_prediction`` (``{subject_id,
     object_id, category_id, score}``), where ``category_id`` is the HOI class, from 0 in official
     order. Subjects are people, and objects have the category of the class. The code bases write
-    ``{"preds": [...], "gts": [...]}`` in Python notation within a JSON string. Their annotations
-    have box categories (COCO-80), also use the HOI class as ``category_id`` of triplets, and are
-    read as :class:`TripletLists`.
+    ``{"preds": [...], "gts": [...]}`` in Python notation within a JSON string. The annotations in
+    these files have box categories (COCO-80), also use the HOI class as ``category_id`` of
+    triplets, and are read as :class:`TripletLists`.
     """
 
     name = "gen-vlkt"

@@ -118,9 +118,9 @@ class AgentHoi(Format):
     scores and ``b`` the product of the box scores. The action score is the verb score.
 
     The evaluator also gives lower scores to all other classes of each pair's object and, on
-    HICO-DET, removes overlapping boxes. This reader does neither: it reads only what the file
-    lists. As in the evaluator, pairs without a box or verb and names that are not in the data set
-    are omitted.
+    HICO-DET, removes overlapping boxes. This reader does neither of the two: it reads only what the
+    file lists. As in the evaluator, pairs without a box or verb and names that are not in the data
+    set are omitted.
     """
 
     name = "agent-hoi"
@@ -250,9 +250,9 @@ class DaHoi(Format):
     arrays. The verb score is the mean of the first and last array. The triplet score is the product
     of the verb score and ``max_scores``, each raised to the power of 1.3.
 
-    The code base does not store image sizes. They are read from ``width`` and ``height`` of each
-    dict, named as in the code base's annotations. Without sizes, boxes remain fractions until they
-    are joined to annotations with sizes (:mod:`diaghoi.data.boxes`).
+    The code base does not store image sizes. This reader takes image sizes from ``width`` and
+    ``height`` of each dict, named as in the code base's annotations. Without sizes, boxes remain
+    fractions until they are joined to annotations with sizes (:mod:`diaghoi.data.boxes`).
     """
 
     name = "da-hoi"

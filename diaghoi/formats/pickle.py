@@ -3,9 +3,9 @@
 A pickle is a program that may name any importable object and call it. This unpickler looks up every
 name in a fixed table of exact (module, name) pairs. Instead of the named object, the table contains
 a constructor that can only build plain data: calling this constructor or setting its state reaches
-nothing else. There is no fallback with fewer restrictions. Array contents are checked, because
-NumPy assumes that an array holds as much data as its shape requires. The file size limits the total
-size of arrays, because one string in a pickle can become any number of arrays.
+nothing else. The unpickler has no fallback with fewer restrictions. Array contents are checked,
+because NumPy assumes that an array holds as much data as its shape requires. The file size limits
+the total size of arrays, because one string in a pickle can become any number of arrays.
 
 Opcodes, which can do harm even without names, are checked before loading. Python's unpickler
 allocates whatever size a pickle announces. Python hashes nested tuples without a depth limit, and

@@ -505,8 +505,8 @@ def read_predictions(
     path : path
         The file or folder with the triplets.
     pairs : path, optional
-        The pair file of the same detector. Its objects are numbered as in the triplets unless
-        ``objects`` is given.
+        The pair file of the same detector. The objects in the pair file are numbered as in the
+        triplets unless ``objects`` is given.
     **reading
         Options for reading: :class:`diaghoi.formats.Reading`; ``format`` applies to ``path``.
 

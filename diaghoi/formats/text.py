@@ -194,8 +194,9 @@ def load_literal(text: str, file: str) -> Any:
     Parameters
     ----------
     text : str
-        Text printed by ``str`` or ``repr``. It may contain dicts, lists, tuples, strings, numbers,
-        ``nan``, ``inf``, ``True``, ``False``, ``None``, and printed NumPy scalars and arrays.
+        Text printed by ``str`` or ``repr``. The text may contain dicts, lists, tuples, strings,
+        numbers, ``nan``, ``inf``, ``True``, ``False``, ``None``, and printed NumPy scalars and
+        arrays.
     file : str
         Name of the file, for messages.
 

@@ -65,7 +65,7 @@ class Batches:
         self, dataset: str, *, objects: str | None = None, top: int | None = None, again: str
     ) -> None:
         self.vocabulary = vocabulary(dataset)
-        # Batches are too small to infer conventions from. Their documented conventions apply unless
+        # Batches are too small to infer conventions from. The documented conventions apply unless
         # the description of the data set changes them.
         described = self.vocabulary.conventions is not None
         self._options = Options(

@@ -69,8 +69,8 @@ class _HttpClient(httpx2.Client):
     """A client whose timeout applies to a whole request.
 
     The package's timeout applies to each read, so a server that sends an occasional byte, or one
-    ``100 Continue`` after another, could take forever. Here the connection is shut down when the
-    time is up, even in the middle of reading or writing.
+    ``100 Continue`` after another, could take forever. This client shuts the connection down when
+    the time is up, even in the middle of reading or writing.
     """
 
     def __init__(self, key: Callable[[], str], timeout: float) -> None:

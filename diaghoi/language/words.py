@@ -1,8 +1,8 @@
 """Reduce free text to base forms: verbs with particles, multi-word objects, phrases.
 
-This is the matching procedure of SHOE (supplement, section 4): verbs are lemmatised, multi-word
-objects are split, and each word is looked up separately. Beyond the paper, combinations that are
-words in WordNet (``pick_up``, ``hot_dog``) are also looked up.
+The module follows the matching procedure of SHOE (supplement, section 4): verbs are lemmatised,
+multi-word objects are split, and each word is looked up separately. Beyond the paper, combinations
+that are words in WordNet (``pick_up``, ``hot_dog``) are also looked up.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ class KnownNames:
     Parameters
     ----------
     heads : frozenset of str
-        First words of its verbs, because a lexicon may lack these base forms.
+        First words of the verbs, because a lexicon may lack these base forms.
     verbs, objects : tuple of tuple of str
-        Its multi-word verbs and objects, longest first.
+        Multi-word verbs and objects, longest first.
     no_interaction : str
         Verb of the data set for a pair that does not interact; empty if there is none.
     """

@@ -2,9 +2,9 @@
 
 The paper describes the parameters that grow with severity (appendix A.3), but gives no values. The
 values in ``strengths.csv`` are customary values that were then tuned by eye: severity 1 is clearly
-visible, and a person still recognises the scene at severity 5. They are stronger for corruptions
-that cost detectors a lot according to table 3 of the paper (glass, defocus and motion blur,
-pixelation), and weaker for corruptions that cost little (vignette, exposure, shot noise).
+visible, and a person still recognises the scene at severity 5. The values are stronger for
+corruptions that cost detectors a lot according to table 3 of the paper (glass, defocus and motion
+blur, pixelation), and weaker for corruptions that cost little (vignette, exposure, shot noise).
 Perspective distortion moves objects, but not the annotated boxes. At the strengths of the table, a
 V-COCO detector that follows the objects keeps 78 to 79 % of its role AP; the models of table 3 keep
 75 to 78 %. Results with other strengths are not comparable, so an output folder stores a digest of
@@ -180,10 +180,10 @@ def corrupt(
 def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     """Return the random generator for a corruption of a picture.
 
-    Its state is a hash of the seed of the run, the file name without folders, and the corruption,
-    so neither the order nor the number of workers matters. All severities share the same random
-    draws and differ only in strength: rectangles have the same positions at severity 2 as at
-    severity 1.
+    The state of the generator is a hash of the seed of the run, the file name without folders, and
+    the corruption, so neither the order nor the number of workers matters. All severities share the
+    same random draws and differ only in strength: rectangles have the same positions at severity 2
+    as at severity 1.
     """
     return seeded(seed, picture, corruption)
 

@@ -245,8 +245,8 @@ class PartialOracle:
         # Rows are sorted by class.
         inside = np.repeat(affected, np.diff(ledger.bounds))
         part = ledger.rows(inside)
-        # The oracle selects rows by label, so rows that must not be repaired get another label. Its
-        # value does not matter, because no other oracle runs.
+        # The oracle selects rows by label, so rows that must not be repaired get another label. The
+        # value of that label does not matter, because no other oracle runs.
         kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
         part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
         repaired = (LOCALISED if self.by_pair else ORACLES)[self.error](part)

@@ -119,12 +119,12 @@ def fit_open(
     Returns
     -------
     FittedSimilarity
-        Its table has the indices of the vocabulary and is a :class:`DirectedSimilarity`; its notes
-        name the free words that are similar to nothing. A predicted word is as similar to an
-        annotated word as its closest sense is to the annotated sense. Equal words are identical, as
-        are words that share the annotated sense. In a table of words rather than senses, a listed
-        word means only itself, so predictions in the data set's words score the same as predictions
-        by class number.
+        The table of the result has the indices of the vocabulary and is a
+        :class:`DirectedSimilarity`; its notes name the free words that are similar to nothing. A
+        predicted word is as similar to an annotated word as its closest sense is to the annotated
+        sense. Equal words are identical, as are words that share the annotated sense. In a table of
+        words rather than senses, a listed word means only itself, so predictions in the data set's
+        words score the same as predictions by class number.
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects

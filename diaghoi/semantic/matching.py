@@ -1,8 +1,8 @@
 """Match predictions to annotated triplets, and find the closest class of each prediction.
 
 In algorithms 1 and 2 of the SHOE supplement, each annotated triplet of an image in turn takes the
-unmatched prediction with the highest similarity. Here candidates are sorted once for all images,
-with the same result.
+unmatched prediction with the highest similarity. This module sorts the candidates once for all
+images, with the same result.
 """
 
 from __future__ import annotations
@@ -285,8 +285,8 @@ def _nearest_of(
             np.tile(verb, len(some)), np.tile(object_, len(some)), mine, its
         ).reshape(shape)
         own = some[:, None] == keys
-        # Its own interaction ranks above any other: "ride" is closest to "ride", even if the table
-        # equates other verbs with it.
+        # The prediction's own interaction ranks above any other: "ride" is closest to "ride", even
+        # if the table equates other verbs with it.
         best = np.argmax(np.where(own, 2.0, sigma), axis=1)
         nearest.append(keys[best])
         closeness.append(np.take_along_axis(sigma, best[:, None], axis=1)[:, 0])

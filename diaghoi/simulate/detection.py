@@ -237,8 +237,8 @@ def _queries(
 ) -> IntArray:
     """Choose the pairs that the detector proposes, as rows of the candidates ordered by image.
 
-    With shared boxes, these are the best pairs. Otherwise they are the answers of a fixed number of
-    queries, drawn with repetition and in random order.
+    With shared boxes, the detector proposes the best pairs. Otherwise the pairs are the answers of
+    a fixed number of queries, drawn with repetition and in random order.
     """
     if detector.shared_boxes:
         order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))

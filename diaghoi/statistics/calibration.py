@@ -209,8 +209,8 @@ def measure_calibration(
     Returns
     -------
     Calibration
-        It has no numbers, and a note that gives the reason, if a score lies outside [0, 1], there
-        are no scores, or nothing is predicted.
+        The result has no numbers, and a note that gives the reason, if a score lies outside [0, 1],
+        there are no scores, or nothing is predicted.
 
     Raises
     ------

@@ -401,11 +401,11 @@ def holm(p: list[float]) -> list[float]:
 def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     """Compute p-values corrected for multiple testing that account for dependence between tests.
 
-    This is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
-    algorithm 2.8). Each difference is divided by its spread, or by the median spread if that is
-    larger. It is then compared, in each exchange, with the largest exchanged value among the
-    differences that rank no higher. Many tests need no more exchanges than one test, whereas
-    Holm's correction needs many times more.
+    The procedure is the step-down method of Westfall and Young (Resampling-Based Multiple Testing,
+    1993, algorithm 2.8). Each difference is divided by its spread, or by the median spread if that
+    is larger. The quotient is then compared, in each exchange, with the largest exchanged value
+    among the differences that rank no higher. Many tests need no more exchanges than one test,
+    whereas Holm's correction needs many times more.
 
     Parameters
     ----------

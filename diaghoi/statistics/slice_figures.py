@@ -9,8 +9,8 @@ define a slice, all predictions of these classes belong to it, so rare classes h
 as in a report.
 
 Oracles repair predictions individually, so for images and pairs a ledger can be sliced before or
-after the repair; by class, it must be sliced after the repair. Here a ledger is repaired once and
-then sliced many times.
+after the repair; by class, it must be sliced after the repair. In this module, a ledger is repaired
+once and then sliced many times.
 """
 
 from __future__ import annotations

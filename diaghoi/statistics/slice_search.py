@@ -13,13 +13,13 @@ triplets, plus the effect of its true and false positives on the precision at wh
 are found. Without a real difference, the influence of each image could equally have the opposite
 sign. Random signs are therefore drawn, one per image and shared by all slices, and the largest
 statistic of any slice is recorded each time. A slice stands out if its statistic exceeds nearly all
-of these maxima. This controls the rate of false alarms over all slices, and because slices overlap
-it is more powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing,
-1993).
+of these maxima. The maxima control the rate of false alarms over all slices, and because slices
+overlap it is more powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple
+Testing, 1993).
 
 Slices overlap, so a single weakness makes many of them stand out. The clearest slice is therefore
 reported first, and the part that it explains is removed from all other slices (by least squares).
-This is repeated while any slice still stands out.
+Both steps are repeated while any slice still stands out.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ class Finding:
         detectors, the second detector's minus the first's. For one detector, the value elsewhere is
         the value here minus the difference.
     difference : float
-        Here minus elsewhere; for one detector, the advantage of triplets here over others of their
-        class, averaged with class weights that depend on the number of triplets on both sides.
+        Mean precision inside minus outside. For one detector, the advantage of triplets inside over
+        triplets of the same class outside, averaged over classes with weights that depend on both
+        numbers of triplets.
     interval : tuple of float
         Bounds of the difference, valid for all slices at once.
     p : float

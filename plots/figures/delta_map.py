@@ -341,8 +341,8 @@ class _Row(NamedTuple):
 def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]) -> None:
     """Draw rows of panels; individual errors have one scale, and totals have another.
 
-    There is one legend if all rows show the same models, otherwise one per row. A row of panels has
-    only as many errors as leave room for a number at each bar.
+    The figure has one legend if all rows show the same models, otherwise one per row. A row of
+    panels has only as many errors as leave room for a number at each bar.
     """
     own_keys = any(list(row.results) != list(rows[0].results) for row in rows)
     room = figure.get_figwidth() - BESIDE

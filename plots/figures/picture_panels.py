@@ -276,7 +276,7 @@ def error_panel(
     cases : sequence of Case
         Cases, for example from :func:`diaghoi.cases.typical.typical_cases`.
     images : sequence of (H, W, 3) uint8 array or None
-        Their pictures; None for an empty frame.
+        Pictures of the cases; None for an empty frame.
     width : float
         Width of the figure in inches.
     columns : int

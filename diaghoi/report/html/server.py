@@ -34,8 +34,8 @@ HEADERS = {
 class PageServer(ThreadingHTTPServer):
     """Server of a page at an unguessable URL, on the loopback interface only.
 
-    Apart from the page, it serves only the pictures of the images on the page. They are requested
-    by number, so no part of a URL is ever used as a file name.
+    Apart from the page, it serves only the pictures of the images on the page. Pictures are
+    requested by number, so no part of a URL is ever used as a file name.
 
     Parameters
     ----------

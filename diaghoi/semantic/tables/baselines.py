@@ -33,8 +33,8 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
         Terms with synsets, all verbs or all nouns.
     method : {"path", "wu-palmer"}
         ``path`` is 1 / (1 + the shortest path through a common hypernym); ``wu-palmer`` is 2 d / (d
-        + a + d + b). Here d is the depth of the deepest common hypernym, counted in synsets on the
-        longest path up, and a and b are the shortest paths to it.
+        + a + d + b). In this formula, d is the depth of the deepest common hypernym, counted in
+        synsets on the longest path up, and a and b are the shortest paths to it.
     lexicon : Lexicon
         The hypernyms.
 
