@@ -78,8 +78,8 @@ def collect(
 ) -> Collection:
     """Compute the data for figures.
 
-    Each model is read, diagnosed if its file has predictions, and freed before the next one; an
-    engine processes as many at once as it has workers.
+    Each model is read, diagnosed if its file has predictions, and freed before the next model; an
+    engine processes as many models at once as it has workers.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ def _repeats_candidate(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Find the rows whose triplet has the boxes of the candidate, or near duplicates of them."""
+    """Find the rows whose triplet has the candidate's boxes, or near duplicates of these boxes."""
     boxes = np.int64(len(images.annotations.box_label))
     keys = np.sort(duplicates[0] * boxes + duplicates[1])
     candidate = images.matched.candidates.claimed[predicted]

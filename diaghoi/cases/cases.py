@@ -68,8 +68,8 @@ class Case:
     repair : str
         How the oracle treats the prediction, as a predicate: ``is removed``.
     repaired : str or None
-        HOI class of the true positive into which the oracle turns the prediction; None if it does
-        not become one.
+        HOI class of the true positive into which the oracle turns the prediction; None if the
+        prediction does not become a true positive.
     similarity : float or None
         Sigma between the predicted and the annotated interaction; None if it was not requested, or
         if nothing is annotated at the predicted boxes.

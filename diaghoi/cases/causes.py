@@ -3,7 +3,7 @@
 The pictures are not inspected, so no cause is proven. Each cause is a pattern that is common where
 annotations are incomplete. The search runs image by image. The counts are neither upper nor lower
 bounds: pairs and objects that are missing from the annotations fit no pattern, and a prediction
-that really is wrong may fit one.
+that really is wrong may fit a pattern.
 
 - Annotators redraw the boxes for each interaction, so the same person or object is boxed several
   times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by

@@ -3,7 +3,8 @@
 JSON lines (or one JSON list) of ``{"image": NAME, "question": "QA_0", "options": [...], "reply":
 "A,C"}`` with the options in the order shown to the model, or of ``{"image": NAME, "question":
 "QA_0", "chosen": [...]}`` with the texts of the options. ``question`` may be omitted if the image
-has only one. The layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is also read.
+has only one question. The layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is also
+read.
 """
 
 from __future__ import annotations

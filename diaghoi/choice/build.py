@@ -81,7 +81,8 @@ class ChoiceBenchmark:
     scenes, people : tuple of Question
         The question on each whole image, and the questions on people.
     targets, negatives : tuple of Target, tuple of tuple of Interaction
-        Targets of the judges, including images omitted later, and the negative candidates of each.
+        Targets of the judges, including images omitted later, and the negative candidates of each
+        target.
     records : tuple of JudgeRecord
         Verdicts of each judge on these targets.
     left_out, people_left_out : dict of str to tuple of str, int
@@ -235,10 +236,11 @@ def screen(
 
     The first judge that sees pictures groups the candidates, and keeps the candidates that it calls
     inconsistent with the picture. The second judge confirms them: candidates that it calls negative
-    are accepted. Candidates that it calls positive may merely be hard for it. Dropping them would
-    make the benchmark easy for this model, so a third judge decides on them. First, judges that see
-    only words rule out the candidates that they call consistent. A candidate becomes a negative
-    only if judges say so, never because they say nothing.
+    are accepted. Candidates that the second judge calls positive may merely be hard for this judge.
+    Without these candidates the benchmark would be easy for the same model, so a third judge
+    decides on them. First, judges that see only words rule out the candidates that they call
+    consistent. A candidate becomes a negative only if judges say so, never because they say
+    nothing.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def normalised(interaction: Interaction) -> Interaction:
 
 
 def classes_of(vocabulary: Vocabulary | None) -> frozenset[Interaction] | None:
-    """Return the classes that Macro-F1 covers; None if every option names one."""
+    """Return the classes that Macro-F1 covers; None if every option names a class."""
     if vocabulary is None or not vocabulary.known:
         return None
     if vocabulary.name == "swig-hoi":

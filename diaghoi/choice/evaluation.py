@@ -3,8 +3,8 @@
 A question is a set of right options, and an answer is a set of picked options, so an option listed
 twice counts once. As in the published scorer (equations 1 to 4):
 
-- Instance-F1 is the mean over questions of the F1 of picked and right options; if nothing is right,
-  it is 1 for an empty answer and 0 for any other.
+- Instance-F1 is the mean over questions of the F1 of picked and right options; if no option is
+  right, the F1 is 1 for an empty answer and 0 for any other answer.
 - An option in both lists of a question counts as right.
 - Macro-F1 is the mean over the classes (:mod:`diaghoi.choice.classes`) that are right in any
   question or were picked.

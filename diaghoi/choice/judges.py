@@ -114,7 +114,7 @@ def time_sensitive_judge() -> RuleJudge:
 def similarity_judge(
     table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
 ) -> RuleJudge:
-    """Create a judge that calls candidates consistent if an annotated one means nearly the same.
+    """Create a judge that calls near synonyms of annotated actions consistent.
 
     The table compares verbs, and is fitted to the verbs of the images. Two actions on the same
     object count as possibly the same if their similarity, in [0, 1], reaches the threshold.

@@ -138,7 +138,7 @@ def _braced(text: str) -> str:
 
 
 def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
-    """Parse a text of only letters and filler words; None for any other.
+    """Parse a text of only letters and filler words; None for any other text.
 
     Numbers count as options if the text is the whole reply.
     """

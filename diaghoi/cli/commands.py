@@ -22,7 +22,8 @@ from diaghoi.cli.robustness import corrupt, robustness
 from diaghoi.cli.semantic import ask, semantic
 from diaghoi.cli.similarity import similarity
 
-# Recent versions of Typer bundle click, older ones use the installed package; this works with both.
+# Recent versions of Typer bundle click, and older versions use the installed package; this import
+# works with both.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 ANNOTATIONS = "give annotations with --annotations FILE"

@@ -383,7 +383,7 @@ class BuildOptions:
 
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """Files of words of each kind, and files of words that are compared only with the first."""
+        """Files of words of each kind, and of words that are compared only with these words."""
         given = vars(self)
         return {
             kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")

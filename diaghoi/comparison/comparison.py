@@ -74,7 +74,7 @@ class Comparison(OneScreen):
         protocol) and ``classes_in_official``; empty if the models differ or results lack it. Under
         ``leave_mean``: the number of classes that leave the mean when missed triplets are repaired.
     differences : tuple of Difference
-        Tests of models against the first, if requested.
+        Tests of all models against the first model, if requested.
     mark : str
         One sentence that explains the mark of significant differences; empty without tests.
     explained : tuple of ExplainedDifference

@@ -39,7 +39,7 @@ FOUND = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExplainedDifference:
-    """The difference between a model and the first.
+    """The difference between a model and the first model.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def explained_tables(
     Parameters
     ----------
     models : sequence of StudyModel
-        Names of the first model and the others.
+        Names of the first model and of all other models.
     differences : sequence of ExplainedDifference
         Diagnoses of the other models, in order.
     """

@@ -319,7 +319,7 @@ def _titles(tables: Iterable[Table]) -> dict[str, str]:
 
 
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
-    """Lay out a table, as in the paper or completely, so that another data set fits next to it."""
+    """Lay out a table, as in the paper or completely, for display next to another data set."""
     titles = PAPER.get(table.key, {})
     heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
     rows = {

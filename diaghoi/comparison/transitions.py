@@ -64,8 +64,8 @@ class Transitions:
         Returns
         -------
         (6, 6) int array
-            One row per fate under the first detector, one column per fate under the second, in the
-            order of :data:`FATES`.
+            One row per fate under the first detector, one column per fate under the second
+            detector, in the order of :data:`FATES`.
         """
         first, second = self.fate if of is None else self.fate[:, of]
         cell = first.astype(np.int64) * len(FATES) + second

@@ -102,7 +102,8 @@ can be compared. Counts have a range of one value where most annotations lie, an
 beyond. Box areas are split at COCO's 32² and 96² pixels, and at 288², where sides are another three
 times as long; image sizes around the 640 x 480 pixels (0.31 MP) of most pictures. Shapes are split
 where one side is a quarter longer or shorter than the other, and boxes where one side is twice the
-other; distances and overlaps so that each range holds many of HICO-DET's annotated pairs.
+other; distances and overlaps are split so that each range contains many annotated pairs of
+HICO-DET.
 """
 
 _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])

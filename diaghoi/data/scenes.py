@@ -382,7 +382,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     person, verb = np.nonzero(filled[first, None] >> np.arange(len(agents)) & 1)
     human = scenes.pair_human[scenes.triplet_pair[first]]
     image, count = scenes.box_image[human], len(first)
-    # Each person gets a box for its roles, a pair without this box and a pair with it.
+    # Each person gets a box for its roles, a pair without this box, and a pair with this box.
     boxes = np.argsort(np.concatenate([scenes.box_image, image]), kind="stable")
     humans = np.concatenate([scenes.pair_human, human, human])
     objects = np.concatenate(

@@ -174,7 +174,7 @@ class Vocabulary:
 
     @cached_property
     def class_named(self) -> dict[str, int]:
-        """HOI class of each name; if several classes share a name, the last of them."""
+        """HOI class of each name; if several classes share a name, the last of these classes."""
         return {self.class_name(hoi): hoi for hoi in range(len(self))}
 
     def class_name(self, hoi: int) -> str:

@@ -268,7 +268,7 @@ class Block:
 
     @cached_property
     def _filled_in(self) -> tuple[Scenes, IntArray]:
-        """Predictions as benchmarks see them, and the index of each given prediction in them."""
+        """Predictions as benchmarks see them, and the place of each prediction of the file."""
         return filled_in(self.predictions)
 
     @cached_property

@@ -373,7 +373,7 @@ class Diagnosis(DiagnosisMethods):
 
         ``map_best_order``: mAP of each split if the true positives of each class were ranked before
         all other predictions; ``outranked``: the share of wrong predictions ranked below a right
-        one.
+        prediction.
         """
         return {
             "map_best_order": self._means(self.best_order_scores)[0],

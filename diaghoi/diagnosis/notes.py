@@ -18,7 +18,7 @@ ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
 """Beginning of the note about the classes over which the official means run.
 
 Saved results hold this fact nowhere else, so these words belong to the JSON contract, like keys.
-Only :func:`diaghoi.comparison.results.only_interactions` looks for them.
+Only :func:`diaghoi.comparison.results.only_interactions` looks for these words.
 """
 
 NOT_A_PERSON = "is not a person"

@@ -1,4 +1,4 @@
-"""Detect predicted object categories whose numbering differs from the expected one."""
+"""Detect predicted object categories that are not numbered as expected."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _elsewhere(vocabulary: Vocabulary, names: StrArray) -> list[str]:
 
 
 def role_box_warnings(predictions: Scenes) -> list[str]:
-    """Warn about roles that never have an object box, and if every role always has one.
+    """Warn about roles that never have an object box, or if every role always has an object box.
 
     Parameters
     ----------

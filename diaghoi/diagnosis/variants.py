@@ -360,7 +360,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     rows : int
         Number of rows.
     better, worse : (K,) int array
-        Couples of rows; the first, if kept, suppresses the second.
+        Couples of rows; the first row, if kept, suppresses the second row.
     """
     suppressed = np.zeros(rows, dtype=bool)
     while len(better):

@@ -1,4 +1,4 @@
-"""Detect predicted verbs whose numbering or order differs from the expected one."""
+"""Detect predicted verbs that are not numbered or ordered as expected."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class LocalEngine:
     """Run tasks in processes on this machine.
 
     Each process has its own executor, so a lost process costs only its current task, which then
-    goes to a new one.
+    goes to a new process.
 
     Parameters
     ----------

@@ -364,7 +364,7 @@ def _attempts(
 
 
 def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
-    """Return a number for each pair, (N,); pairs with equal boxes, as files may have, share one."""
+    """Return a number for each pair, (N,); pairs with equal boxes share a number."""
     human, thing = predictions.pair_human[pair], predictions.pair_object[pair]
     box = np.concatenate([human, thing[thing >= 0]])
     number = np.full(2 * len(pair), -1, dtype=np.int64)

@@ -368,7 +368,7 @@ class Ledger(Ranked):
         return places
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
-        """Remove some rows, and change and re-rank others.
+        """Remove some rows, and change and re-rank other rows.
 
         Parameters
         ----------

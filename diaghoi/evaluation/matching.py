@@ -404,8 +404,8 @@ def _best_of_each(candidate: IntArray, order: IntArray) -> BoolArray:
     """Return a mask of the best-ranked prediction of each candidate."""
     found = np.zeros(len(candidate), dtype=bool)
     claimants = order[candidate[order] >= 0]
-    # np.unique gives the first index of each value; claimants are in rank order, so that is the
-    # best-ranked one. A later claimant is a duplicate, even if its boxes overlap more.
+    # np.unique gives the first index of each value; claimants are in rank order, so the first is
+    # the best-ranked claimant. A later claimant is a duplicate, even if its boxes overlap more.
     _, first = np.unique(candidate[claimants], return_index=True)
     found[claimants[first]] = True
     return found

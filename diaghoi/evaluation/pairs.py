@@ -211,7 +211,7 @@ def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntA
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]
-    # Each annotated pair credits the first predicted pair in stored order, not the best one; hits
+    # Each annotated pair credits the first predicted pair in stored order, not the best pair; hits
     # are in stored order.
     by_annotated = np.argsort(annotated, kind="stable")
     first = by_annotated[first_of_run(annotated[by_annotated])]

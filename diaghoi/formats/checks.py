@@ -182,7 +182,7 @@ class Rows:
             raise self.error(bad, column, problem(bad))
 
     def of_rows(self, rows: Any, field: str) -> Rows:
-        """Return the origin of another table in which each row belongs to a row of this one."""
+        """Return the origin of another table in which each row belongs to a row of this table."""
         count = np.bincount(self.image[rows], minlength=len(self.count))
         return replace(self, field=field, count=count, arrays=None)
 
@@ -421,7 +421,7 @@ def rows_of_boxes(
         If an index is out of range for the image.
     """
     missing = (places == -1) & optional
-    # For the check only, an existing box stands in for a missing one.
+    # For the check only, an existing box replaces a missing box.
     stop = np.where(missing, 1, boxes.count[rows.image])
     check_range(rows, np.where(missing, 0, places), stop, column, f"box in {boxes.field!r}")
     return np.where(missing, -1, places + boxes.start[rows.image])

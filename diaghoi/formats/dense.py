@@ -285,7 +285,7 @@ def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = 
     Raises
     ------
     InputError
-        If a score is rejected; the message names the first.
+        If a score is rejected; the message names the first such score.
     """
     wrong = np.isinf(part) if optional else ~np.isfinite(part)
     if wrong.any():
@@ -408,7 +408,7 @@ def _of_v_coco(
     np.maximum.at(best, number, scores[agents])
     np.maximum.at(best_action, number, actions[agents])
     person, doing = person[first], doing[first]
-    # The person's first pair without an object, or else a new one.
+    # The person's first pair without an object, or else a new pair.
     alone = np.full(len(box_image), -1)
     without = np.flatnonzero(objects < 0)[::-1]
     alone[human[without]] = without
@@ -443,7 +443,7 @@ def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
     scenes : Scenes
         Predictions. Verbs for which a pair has no triplet get the score 0, or NaN in V-COCO. If
         several triplets have the same pair and verb, the best score is kept. Box scores are written
-        if all boxes have one; pair scores are computed from the triplets when the file is read.
+        if all boxes have a score; pair scores are computed from the triplets when the file is read.
 
     Raises
     ------

@@ -229,7 +229,7 @@ class _Description:
         )
 
     def numbers(self, where: str, table: Mapping[str, Any]) -> Numbers:
-        """Return the numbers of objects or verbs: a list, or consecutive from the first."""
+        """Return the numbers of objects or verbs, as listed or counted from the first number."""
         listed = []
         for key, names in (("objects", self.objects), ("verbs", self.verbs)):
             first, count = table.get(key, 0), len(names)

@@ -92,7 +92,7 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
     Parameters
     ----------
     files : sequence of path
-        Annotations, predictions or both, possibly in one file.
+        Annotations, predictions, or both kinds, possibly in one file.
     folder : pathlib.Path
         Folder of the description; paths in it are relative to this folder.
 

@@ -130,7 +130,7 @@ class _CocoLists(_Lists):
         return content.benchmark or (_HOI_A if self._shares(content).is_hoi_a else None)
 
     def doubts(self, content: Content) -> Doubts:
-        """Return both data sets unless the file clearly fits one; say why if it fits neither."""
+        """Return both data sets, or the one that clearly fits; say why if neither data set fits."""
         shares, scored = self._shares(content), self.layouts[0].scored
         told = (
             f"{percent(shares.hoi_a)} of the {'best ' if scored else ''}triplets are its HOI "

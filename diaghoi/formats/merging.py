@@ -31,9 +31,9 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     Boxes that are identical bit by bit (same image, label and coordinates) are merged. In each
     image the listed pairs come first, in stored order and with their scores, followed by the pairs
     that only triplets use, with score NaN. Two listed pairs with the same boxes remain separate;
-    triplets refer to the first. Images are joined by name, or by index if neither file has names;
-    images in only one of the files are kept. If labels do not matter (V-COCO, whose triplets do not
-    name the object), boxes with the same image and coordinates are equal.
+    triplets refer to the first of the two. Images are joined by name, or by index if neither file
+    has names; images in only one of the files are kept. If labels do not matter (V-COCO, whose
+    triplets do not name the object), boxes with the same image and coordinates are equal.
 
     Pairs without scores take the highest action score of all triplets with the same two boxes, or 0
     if there are none.

@@ -227,7 +227,7 @@ class StoredScenes(SceneSource):
     origin : {0, 1}
         Whether boxes are zero-based or one-based.
     order : (N,) int array
-        Index of each image in the file; -1 for an empty image that is not in it.
+        Index of each image in the file; -1 for an empty image that is not in the file.
     first_rows : dict of (images of the file + 1,) int array
         First row of each image in each table of the file, computed once and shared by all orders.
     """

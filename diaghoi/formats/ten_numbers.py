@@ -241,7 +241,7 @@ class SwigHoi(Format):
     where subject and object are box indices within the image; optionally ``width`` and ``height``.
     Predictions are ``{image: [[HOI id, score, 8 box numbers], ...]}``; if images are named by
     numbers, these may also be strings. CMD-SE and INP-CC also write such predictions for HICO-DET,
-    with its 600 HOI classes: images named by numbers may belong to either. THID's
+    with its 600 HOI classes: images named by numbers may belong to either data set. THID's
     ``hico_interaction_results.pkl`` is a list indexed by image number, with rows of eleven numbers:
     HOI id, human box, object box, score, running number. Rows of either length are read from dicts
     and from lists.

@@ -23,7 +23,7 @@ STARTS = (b"[", b"{", b'"')
 # A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
 # empty list 56 in Python. A dict takes three times as much.
 _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
-# Separator between two lists or dicts: it precedes every one but the first.
+# Separator that precedes every list or dict but the first.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
 # Maximum length, in characters, of texts that are searched for duplicate keys in an object. The

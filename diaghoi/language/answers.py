@@ -116,7 +116,8 @@ class AnswerFile:
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
         """Raise an ``InputError`` for lines whose settings differ from this run's.
 
-        The mapping has the settings that must agree and the option that sets each; it may be empty.
+        The mapping has the settings that must agree, each with its option; the mapping may be
+        empty.
         """
         for number, line in enumerate(self.lines, 1):
             where = f"{self.path}: line {number}"
@@ -152,7 +153,7 @@ class AnswerFile:
                 pass  # a file system without locks
 
     def _read(self) -> None:
-        """Read the lines, and find the end of the last complete one."""
+        """Read the lines, and find the end of the last complete line."""
         beginning = f'{{"{self.keys[0]}": '.encode("ascii")
         whole, read = 0, False
         with self.path.open("rb") as stream:

@@ -144,7 +144,7 @@ _REGISTERED = (
     Measure(
         path="negatives.ap",
         title="Negatives: AP of rejecting other pairs",
-        doc="AP of ranking pairs that match no annotated pair behind pairs that match one.",
+        doc="AP of ranking pairs that match no annotated pair behind pairs that do.",
         report="parts",
         table="negatives_actions",
         short="AP",

@@ -168,7 +168,7 @@ def _width(text: str) -> float:
 def _layout(
     columns: Sequence[Column], letters: Sequence[int], names: Sequence[float]
 ) -> PaperLayout:
-    """Choose a table's layout: in one column of the paper, in both, or in both with blocks."""
+    """Choose a table's layout: one column of the paper, both columns, or both with blocks."""
     layouts = []
     for environment, type_, width in (
         ("table", LARGE, COLUMN_WIDTH),

@@ -76,7 +76,7 @@ def print_semantic(
 def print_with_meaning(
     result: Result, console: Console | None = None, *, notes: bool = True
 ) -> None:
-    """Print a report like :func:`print_report`, with the semantic evaluation if it has one."""
+    """Print a report like :func:`print_report`, with any semantic evaluation in the result."""
     console = Console(highlight=False) if console is None else console
     print_report(result, console, notes=False)
     found = result.get("semantic")

@@ -230,7 +230,7 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
 
 
 def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float], str, str]:
-    """Return the costs by the published rule and on found pairs, and the worst error of each."""
+    """Return the costs by the published rule and on found pairs, and both worst errors."""
     published = _gains(result["oracles"])
     found = _gains(result["oracles"] | result["localised"])
     first, worst = (max(each, key=each.__getitem__, default="") for each in (published, found))

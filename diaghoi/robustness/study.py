@@ -75,8 +75,8 @@ def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tupl
 class RobustModel(StudyModel):
     """A detector of a study, with its predictions under all conditions.
 
-    The model has a file for clean pictures and a pattern for all others; the same holds for pairs
-    that are listed separately.
+    The model has a file for clean pictures and a pattern for corrupted pictures, and the same two
+    for pairs that are listed separately.
     """
 
     clean: str

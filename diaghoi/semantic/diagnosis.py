@@ -297,9 +297,9 @@ def compare_errors(
     """Compare the predictions that have an error with the annotations at their location.
 
     The candidates are annotated triplets with both boxes found. Among several triplets, the
-    assigned one counts, otherwise the most similar one; the first wins ties. If predictions are
-    matched by person (V-COCO), an action error has the right person and usually no object, and is
-    compared with the other actions of that person. An annotated triplet of the predicted class
+    assigned triplet counts, otherwise the most similar triplet; the first wins ties. If predictions
+    are matched by person (V-COCO), an action error has the right person and usually no object, and
+    is compared with the other actions of that person. An annotated triplet of the predicted class
     never counts: missing it is not a confusion.
 
     Parameters

@@ -32,7 +32,7 @@ class Example:
     score : float or None
         Score of the prediction.
     verb, object, total : float or None
-        Similarity of the verbs, of the objects (None if not compared) and of both.
+        Similarity of the verbs, of the objects (None if not compared), and of the interactions.
     unmatched : int or None
         For an unmatched prediction: the number of such predictions in the image, of which
         :data:`UNMATCHED` are listed.

@@ -2,7 +2,8 @@
 
 The demo, the tests and the benchmarks need freely shareable data sets of any size that contain
 every kind of error. :func:`annotations` draws a test set with the statistics of HICO-DET.
-:func:`detect` returns what a :class:`Detector` would predict on it, or on any other annotations.
+:func:`detect` returns what a :class:`Detector` would predict on such annotations, or on any other
+annotations.
 
 Nothing here models vision: a detector is a handful of error rates. The presets are chosen so that
 the diagnosis of simulated detectors resembles that of published detectors.

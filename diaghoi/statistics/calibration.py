@@ -130,7 +130,7 @@ class Calibration:
 
     @property
     def ece_parts(self) -> FloatArray:
-        """Contribution of each label to the expected calibration error, (7,); they sum to it.
+        """Contribution of each label to the ECE, (7,); the contributions sum to the ECE.
 
         Negative if the predictions with this label reduce gaps.
         """

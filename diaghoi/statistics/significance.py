@@ -151,7 +151,7 @@ def compare_each(
     Yields
     ------
     list of Difference
-        Differences between one of the other detectors and the first, mAP first; numbers that are
+        Differences between another detector and the first detector, mAP first; numbers that are
         undefined for either detector are omitted.
 
     Raises

@@ -4,7 +4,7 @@ An annotated triplet belongs to a slice individually, or because its image does.
 belongs to the slices of the annotated triplet that it finds or is assigned to. An unassigned
 prediction belongs to the slices of its image: slices that contain the image, or any annotated
 triplet in it. A false positive in an image with triplets in several slices therefore counts in each
-of these slices. In an image without triplets, a false positive counts in none of them. If classes
+of these slices. In an image without triplets, a false positive counts in no such slice. If classes
 define a slice, all predictions of these classes belong to it, so rare classes have the same numbers
 as in a report.
 

@@ -3,9 +3,9 @@
 Each annotated triplet has the precision at which it is found: the precision of its class at the
 true positive, or the best precision at a later rank, and 0 if nothing finds the triplet. The mean
 over a class is the area under the precision-recall curve, so a difference in mAP can be attributed
-to triplets, and summed over any set of them. The triplets of a slice are compared with all others:
-for one detector within their classes, since classes differ in difficulty; for two detectors by the
-difference between the detectors.
+to triplets, and summed over any set of them. The triplets of a slice are compared with all other
+triplets: for one detector within their classes, since classes differ in difficulty; for two
+detectors by the difference between the detectors.
 
 The statistic of a slice is the difference between inside and outside, divided by its standard
 error. Images are the independent units. The influence of an image is the influence of its annotated
@@ -171,8 +171,8 @@ def search(
     Parameters
     ----------
     detectors : sequence of FoundAt
-        One detector, to find its weakest slices; or several, to find where the others lose or gain
-        against the first.
+        One detector, to find its weakest slices; or several, to find where each other detector
+        loses or gains against the first.
     annotations : Scenes
         Annotations with T triplets.
     images : int

@@ -145,7 +145,7 @@ def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
 def prepared(
     ranked: Iterable[tuple[str, Evaluated]], classes: int, images: int
 ) -> dict[str, WeightedRanking]:
-    """Prepare ranked lists by name, starting with the unrepaired one.
+    """Prepare ranked lists by name, starting with the unrepaired list.
 
     Repairs that only remove annotated triplets leave the rows unchanged, so their lists share the
     runs of the first list.

@@ -138,7 +138,7 @@ def _label_ranks(ax: Axes) -> None:
 
 
 def _ranks(edges: npt.NDArray[np.int64]) -> FloatArray:
-    """Return the edges on the axis; the first bin is drawn twice as wide as the others."""
+    """Return the edges on the axis; the first bin is drawn twice as wide as all other bins."""
     return np.asarray(np.maximum(edges, edges[1] * 10 ** (-2 / BINS)))
 
 

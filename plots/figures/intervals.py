@@ -103,7 +103,7 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
 FUNCTIONS[slices.__name__] = slices
 
 Sliced = Sequence[tuple[Slices, int]]
-"""Detectors, each given by its slices and its index in them."""
+"""Detectors, each given by slices and its index among their detectors."""
 
 
 def _clearest(models: Sliced) -> list[list[int]]:

@@ -297,7 +297,8 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
     Returns
     -------
     matplotlib.axes.Axes
-        Axes with one row per fate under the first model and one column per fate under the second.
+        Axes with one row per fate under the first model and one column per fate under the second
+        model.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
     Returns
     -------
     float
-        NaN if no item was rated by both, or both always gave one score.
+        NaN if no item was rated by both people, or if both always gave one score.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     levels = highest + 1
@@ -384,7 +384,7 @@ def compare_ratings(
     Raises
     ------
     InputError
-        If the items or the people are not the same.
+        If the items or the people of the two ratings differ.
     """
     people = tuple(name for name in before.annotators if name in after.annotators)
     if not people:

@@ -1,8 +1,8 @@
 """Similarity tables for which language models are the raters.
 
-The procedure of SHOE (paper and supplement): the first rater rates all pairs, the others only pairs
-with something in common according to the first. A sample of the remaining pairs can show how many
-similar pairs are missed.
+The procedure of SHOE (paper and supplement): the first rater rates all pairs, and all other raters
+rate only the pairs that the first rater did not rate 0. A sample of the remaining pairs can show
+how many similar pairs are missed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RatingTask:
     kind : {"verb", "object"}
         Kind of the terms.
     terms : tuple of Term
-        Terms, each paired with every other one.
+        Terms, each paired with every other term.
     candidates : tuple of Term
         Further terms, each paired with all of ``terms`` but not with each other.
     """
@@ -98,7 +98,7 @@ class ZeroSample:
     number : int
         Maximum number of pairs of each kind.
     seed : int
-        Another seed draws other pairs; larger samples include smaller ones.
+        Another seed draws other pairs; a larger sample includes a smaller sample.
     """
 
     number: int = 0

@@ -99,7 +99,7 @@ class Ratings:
 
 
 def mean_scores(scores: FloatArray) -> FloatArray:
-    """Return the mean, (P,), of (P, R) scores over the raters who gave one; 0 if none did."""
+    """Return the mean, (P,), of (P, R) scores over raters with a score; 0 if there is none."""
     rated = ~np.isnan(scores)
     total = np.where(rated, scores, 0.0).sum(axis=1)
     return ratios(total, rated.sum(axis=1), undefined=0.0)

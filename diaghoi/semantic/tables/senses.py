@@ -92,7 +92,7 @@ class SenseTable(NamedTuple):
     similarity : Similarity
         A table whose names are senses.
     senses : dict of str to str
-        The sense of each annotated word that has one.
+        The sense of each annotated word that has a sense.
     names : mapping of str to str
         Words with a fixed meaning, and their sense.
     """

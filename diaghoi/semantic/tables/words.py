@@ -126,7 +126,7 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
         Kind of the words.
     lexicon : Lexicon
         WordNet, which provides definitions that the file lacks. A word without a synset has its
-        sense in HICO-DET, otherwise its most frequent one.
+        sense in HICO-DET, otherwise its most frequent sense.
 
     Raises
     ------
