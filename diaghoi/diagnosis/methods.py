@@ -68,8 +68,9 @@ class DiagnosisMethods(OneScreen):
 
         Raises
         ------
-        InputError If the diagnosis has no annotations and predictions (``scenes``), or the file
-        cannot be written.
+        InputError
+            If the diagnosis has no annotations and predictions (``scenes``), or the file cannot be
+            written.
         """
         from diaghoi.diagnosis.saved import save
 
@@ -107,7 +108,8 @@ class DiagnosisMethods(OneScreen):
 
         Raises
         ------
-        InputError If the diagnosis has no scenes.
+        InputError
+            If the diagnosis has no scenes.
         """
         from diaghoi.diagnosis.saved import scenes_of
 

@@ -48,7 +48,8 @@ def save(diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    InputError If the diagnosis has no scenes, or the file cannot be written.
+    InputError
+        If the diagnosis has no scenes, or the file cannot be written.
     """
     own = len(diagnosis.vocabulary.benchmarks)
     settings = {
@@ -125,7 +126,8 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
 
     Raises
     ------
-    InputError If the diagnosis has no scenes.
+    InputError
+        If the diagnosis has no scenes.
     """
     if not diagnosis.scenes:
         raise InputError(

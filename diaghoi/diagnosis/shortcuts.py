@@ -202,8 +202,9 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
 
     Raises
     ------
-    InputError If the detector has no scores, the diagnosis has no scenes, or the annotations belong
-    to another data set or have no triplet that counts.
+    InputError
+        If the detector has no scores, the diagnosis has no scenes, or the annotations belong to
+        another data set or have no triplet that counts.
     """
     if diagnosis.answers is not None:
         raise InputError(

@@ -41,8 +41,9 @@ def bounds(
 
     Returns
     -------
-    dict ``protocol``, and the settings of the benchmark in which all images count: ``default``, or
-    V-COCO's settings. Each setting has ``best`` and ``worst`` with the splits.
+    dict
+        ``protocol``, and the settings of the benchmark in which all images count: ``default``, or
+        V-COCO's settings. Each setting has ``best`` and ``worst`` with the splits.
     """
     splits = split_classes(protocol, vocabulary)
     found = {"protocol": _both(ledger.evaluated, ledger.annotation_claims, protocol, splits)}

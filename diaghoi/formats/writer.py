@@ -227,7 +227,8 @@ class PredictionWriter:
 
     Raises
     ------
-    InputError If the folder cannot be created, or contains the parts of an unfinished run.
+    InputError
+        If the folder cannot be created, or contains the parts of an unfinished run.
 
     Examples
     --------

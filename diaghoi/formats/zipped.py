@@ -191,8 +191,8 @@ def members(path: Path) -> Mapping[str, Member]:
 
     Raises
     ------
-    InputError If the archive is damaged, contains no arrays, or its compressed arrays exceed the
-    budget.
+    InputError
+        If the archive is damaged, contains no arrays, or its compressed arrays exceed the budget.
     """
     arrays = {
         entry.filename[:-4]: Member(path, entry)

@@ -321,10 +321,11 @@ def ask_all(
         Asks the question with the given tag through the client, and stores the answer; runs in
         threads.
     tags : iterable
-        One tag per question. Tags are drawn as needed, so that at most ``workers`` questions are
-        pending at a time.
+        One tag per question. Tags are drawn as needed.
     client : Client
         Client that is stopped when the caller stops or an error ends the run.
+    workers : int
+        Maximum number of questions that are pending at a time.
     give_up : int
         Number of consecutive questions without a reply that end the run with an ``InputError``;
         refusals count only until the first answer.

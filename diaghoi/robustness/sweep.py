@@ -129,7 +129,8 @@ def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]
 
     Returns
     -------
-    dict ``tests`` contains results of :meth:`diaghoi.statistics.significance.Difference.to_dict`.
+    dict
+        ``tests`` contains results of :meth:`diaghoi.statistics.significance.Difference.to_dict`.
     """
     from diaghoi.statistics.significance import compare_pair
 

@@ -206,8 +206,9 @@ class Page(NamedTuple):
 
         Parameters
         ----------
-        models, comparison, files, similarities, slices As in :func:`write_html` and
-        :func:`write_comparison_html`; a comparison contains its own slices.
+        models, comparison, files, similarities, slices
+            As in :func:`write_html` and :func:`write_comparison_html`; a comparison contains its
+            own slices.
         every_image : bool
             Whether to draw all images, rather than only as many as keep the page small.
 
