@@ -39,6 +39,7 @@ pytestmark = pytest.mark.skipif(
 )
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
+ROOMS = ("diaghoi", "oracles", "plots")
 LARGE = 46_000  # bytes of a picture
 DUMPERS = sorted((ROOT / "examples" / "dumpers").glob("*.py"))
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -301,6 +302,21 @@ def test_the_manual_is_short() -> None:
     pages = [page for page in MANUAL if page not in ("changelog", "contributing", "CONTRIBUTING")]
     assert len(MANUAL["README"].split()) <= 600
     assert sum(len(MANUAL[page].split()) for page in pages) <= 14_000
+
+
+def test_terms_of_docstrings_stand_on_lines_of_their_own() -> None:
+    """A term that joins its text, as a careless editor leaves it, is lost on the API pages."""
+    wrong = []
+    section = re.compile(
+        r"(?:Parameters|Returns|Raises)\n-+\n(.*?)(?=\n\n?[A-Z]\w+\n-+\n|\Z)", re.S
+    )
+    for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                lines = "\n".join(section.findall(ast.get_docstring(node) or "")).splitlines()
+                terms = [line for line in lines if line and not line.startswith(" ")]
+                wrong += [f"{path}: {node.name}: {term}" for term in terms if term.endswith(".")]
+    assert wrong == []
 
 
 def test_the_messages_that_are_explained_exist() -> None:
