@@ -139,8 +139,7 @@ def read_triplets(
     options : Options
         The user's options, which then record how the numbers were read.
     of_format : TripletNumbers
-        The reading of the format; if it numbers verbs, it is not used if the data set has
-        conventions.
+        The reading of the format; a reading of verbs is not used if the data set has conventions.
     numbering : Numbering
         Numbering of the objects.
 
@@ -305,7 +304,7 @@ class _Triplets:
     def annotated_classes(self) -> _Readings:
         """Return the reading in which only the annotated HOI classes have numbers, if possible.
 
-        This is possible if a description lists no classes, so that every verb goes with every
+        A reading exists only if a description lists no classes, so that every verb goes with every
         object, and the file has exactly as many numbers as annotated classes.
         """
         words = self.options.vocabulary
