@@ -125,7 +125,7 @@ def panel_grid(
     Returns
     -------
     list of Axes
-        In reading order.
+        The panels, in reading order.
     """
     if isinstance(target, Axes):
         target.set(xlabel=labels[0], ylabel=labels[1])

@@ -84,7 +84,7 @@ class Asker(pictures.FileAsker):
         The questions to ask. The other parameters are as in
         :class:`diaghoi.formats.pictures.FileAsker`, and:
     setting : {1, 2, 3}
-        Of the paper.
+        Setting of the paper.
     people : AnswerFile or None
         Store of replies with person boxes, in setting 3 without detections.
     detections : Detections or None

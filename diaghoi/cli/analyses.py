@@ -202,17 +202,17 @@ class ModelAnalyses:
         Parameters
         ----------
         result : dict
-            Of the diagnosis.
+            Result of the diagnosis.
         diagnosis : Diagnosis
-            Of the run.
+            Diagnosis of the run.
         scenes : tuple of sources of scenes
             Annotations and predictions of the detector.
         training : Scenes or None
             As from :meth:`training`.
         bar : Progress
-            Shows the progress.
+            Display of the progress.
         image_labels : ImageLabels, optional
-            For Known Object.
+            Image labels for Known Object.
         """
         notes = list(result["notes"])
         if self.variants:

@@ -179,7 +179,7 @@ class ScoredOptions(outputs.OutputOptions):
         Parameters
         ----------
         evaluation : ChoiceEvaluation
-            Of the model.
+            Evaluation of the model.
         bar : Progress
             Shows the progress.
         *more : str

@@ -146,7 +146,7 @@ class Compared(NamedTuple):
     Parameters
     ----------
     comparison : Comparison
-        Of the models.
+        Comparison of the models.
     results : list of dict
         Results of the models.
     diagnoses : list of Diagnosis

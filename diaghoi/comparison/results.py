@@ -245,7 +245,7 @@ def leaving(
     split : str
         Group of classes of the mean.
     counted : {"leave_mean", "leave_mean_by_pair"}
-        By which reading.
+        Whether errors are counted by the published rule or on found pairs.
 
     Returns
     -------

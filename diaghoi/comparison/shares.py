@@ -232,7 +232,7 @@ def sampled_shares(
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of a detector.
+        Diagnosis of the detector.
     kind : str
         One of :data:`KINDS`.
     resamples, seed

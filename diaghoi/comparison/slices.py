@@ -232,7 +232,7 @@ def slices(
     resamples : int or None
         Resamples of the paired bootstrap over images; None for no intervals, and no search.
     seed, confidence
-        Of the bootstrap.
+        Seed of the bootstrap, and confidence level of the intervals.
     deltas : bool
         Whether to also compute intervals of each error's ΔmAP; the computation then takes eight
         times as long.

@@ -143,7 +143,7 @@ class Fates(NamedTuple):
     annotation : (A,) int array
         Index of the annotated triplet in the ledger.
     pairing : {"triplet", "person"}
-        As of :class:`Transitions`.
+        Pairing of the protocol, as in :class:`Transitions`.
     """
 
     fate: IntArray

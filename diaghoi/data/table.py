@@ -220,7 +220,7 @@ class Line:
     unit : str or None
         Unit of the numbers; by default the unit of each column.
     key, indented
-        As of :class:`Row`.
+        As in :class:`Row`.
     """
 
     title: str
@@ -243,7 +243,7 @@ class TextTable:
     groups : sequence of sequence of Line
         The rows; a rule separates groups.
     caption : str
-        As of :class:`Table`.
+        As in :class:`Table`.
     """
 
     head: str

@@ -471,7 +471,7 @@ def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
     Returns
     -------
     Scenes
-        Without scores.
+        The annotations, which have no scores.
 
     Raises
     ------

@@ -148,7 +148,7 @@ def corrupt(
     Returns
     -------
     array
-        Of the shape and type of ``image``.
+        The corrupted picture, with the shape and type of ``image``.
 
     Raises
     ------

@@ -134,7 +134,7 @@ def evaluate_study(
     Parameters
     ----------
     study : RobustnessStudy
-        With annotations.
+        Study with annotations.
     engine : Engine
         Engine that runs the tasks.
     metric : str, optional

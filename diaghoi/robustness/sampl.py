@@ -218,7 +218,7 @@ def instance_mask(instance: Any, size: tuple[int, int]) -> BoolArray:
         A mask with background 0, or the ``segmentation`` of COCO files: run-length encoding
         (``{"size": [height, width], "counts": ...}``, packed or as a list), or polygons.
     size : (height, width)
-        Of the picture.
+        Size of the picture in pixels.
 
     Raises
     ------

@@ -170,7 +170,7 @@ class RobustnessStudy(StudyData):
     corruptions : tuple of str
         Names, in the order of the registry.
     severities : tuple of int
-        In ascending order.
+        Severities, ascending.
     reading : Reading
         How to read predictions where their content does not show it.
     """

@@ -217,7 +217,7 @@ class GroupScore(NamedTuple):
     name : str
         Group of corruptions, or clean pictures.
     score : float or None
-        In percent.
+        Score in percent.
     partial : bool
         Whether any condition of the group has no score.
     """
@@ -307,7 +307,7 @@ class SeverityScore(NamedTuple):
     severity : int
         The severity; 0 for clean pictures.
     score : float or None
-        In percent.
+        Score in percent.
     drop : float or None
         Average share of the clean score that the corruption costs.
     chosen : bool
