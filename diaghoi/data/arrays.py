@@ -33,8 +33,7 @@ def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray
     """Yield the result of :func:`expand` in parts that end where a run ends; a part may be empty.
 
     Comparing all rows with all others, such as the boxes of an image, may exceed memory. A part has
-    about :data:`EXPANDED` positions; an owner with more positions is a part by itself, or the end
-    of a part.
+    about :data:`EXPANDED` positions; a run with more positions forms a part alone, or ends a part.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:
@@ -60,8 +59,8 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), contains the first row of each group, followed by the number of rows. A
-    larger group is a run by itself, or the end of a run. Consecutive ``groups``, if given, restrict
-    the split.
+    group with more rows forms a run alone, or ends a run. Consecutive ``groups``, if given,
+    restrict the split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.
@@ -185,9 +184,10 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the end row of a few images at a time, if the images ascend.
+    """Yield the first row and the end row of a few images at a time.
 
-    Equal boxes belong to one image, so a long table can be split between images.
+    Equal boxes belong to one image, so a long table can be split between images. A table in which
+    images do not ascend is not split.
     """
     total = len(image)
     if (image[1:] < image[:-1]).any():
@@ -227,8 +227,8 @@ def _distinct_boxes(
 def seeded(seed: int, *names: object) -> np.random.Generator:
     """Return a random generator whose state is the hash of the seed and the names.
 
-    The names identify the draw and its image, so neither the order nor the number of workers
-    matters.
+    The names identify the draw and its image, so the numbers depend neither on the order of the
+    images nor on the number of workers.
     """
     return hashed("\0".join(map(str, (seed, *names))))
 

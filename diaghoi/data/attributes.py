@@ -1,4 +1,4 @@
-"""Describe images and annotated pairs by attributes, each split into a few named ranges.
+"""Describe images and annotated pairs by attributes, whose values are split into named ranges.
 
 Attributes depend only on annotations, so every detector is examined in the same slices. People and
 objects are counted as instances (:func:`diaghoi.data.boxes.instances`), because some data sets draw
@@ -36,8 +36,8 @@ FEW = 10
 """A class with fewer annotated triplets is rare, unless the data set defines its rare classes."""
 Tags = str | Iterable[str] | None
 Own = Mapping[str, bool | Tags] | Callable[[str], bool | Tags]
-"""Tags of each image, or whether the image has the only tag of the attribute: a mapping by image
-name, or a function of the name.
+"""Tags by image name, as a mapping or a function. An attribute with a single tag may have True or
+False for each image instead.
 """
 SEPARATOR = ";"
 
@@ -84,7 +84,7 @@ class Slice:
 class Attribute(NamedTuple):
     """An attribute that splits annotations; ``key``, ``title`` and ``by`` as in :class:`Slice`.
 
-    ``values`` returns (N,), (T,) or (C,) values, or None if the annotations do not have them. Each
+    ``values`` returns (N,), (T,) or (C,) values, or None if the annotations lack the data. Each
     range has a start and a name; values below the first start, and NaN, are in no range.
     """
 
@@ -99,11 +99,10 @@ class Attribute(NamedTuple):
 ATTRIBUTES: list[Attribute] = []
 """Attributes that split annotations. All ranges are fixed, so that results on different data sets
 can be compared. Counts have a range of one value where most annotations lie, and wider ranges
-beyond. Box areas are split at COCO's 32² and 96² pixels, and at 288², where sides are another three
-times as long; image sizes around the 640 x 480 pixels (0.31 MP) of most pictures. Shapes are split
-where one side is a quarter longer or shorter than the other, and boxes where one side is twice the
-other; distances and overlaps are split so that each range contains many annotated pairs of
-HICO-DET.
+beyond. Box areas are split at COCO's 32² and 96² pixels, and at 288², which continues the series.
+Image sizes are split around the 640 x 480 pixels (0.31 MP) of most pictures. Shapes are split where
+one side is a quarter longer or shorter than the other, and boxes where one side is twice the other;
+distances and overlaps are split so that each range contains many annotated pairs of HICO-DET.
 """
 
 _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
@@ -145,13 +144,13 @@ class _Annotated:
     def __init__(self, scenes: Scenes) -> None:
         self.scenes = scenes
         self.instance = instances(scenes)  # (B,) index of the first box of the same instance
-        # (T,) box and instance of the person and of the object, -1 without one
+        # (T,) box and instance of the person and of the object, -1 without an object
         self.human = scenes.pair_human[scenes.triplet_pair]
         self.object = scenes.pair_object[scenes.triplet_pair]
         self.person = self.instance[self.human]
         self.thing = np.append(self.instance, -1)[self.object]
-        # First triplet of each pair of instances, the pair of each triplet, and the first of each
-        # distinct triplet.
+        # First triplet of each pair of instances, the pair of each triplet, and the first of equal
+        # triplets.
         key = self.person * np.int64(len(self.instance) + 1) + self.thing
         self.pairs, self.pair = distinct(key)
         self.triplet, _ = distinct(self.pair * len(scenes.vocabulary.verbs) + scenes.triplet_verb)
@@ -350,12 +349,13 @@ def tag_slices(
     """Split annotated images, given (N,) names, by tags; note images without tags or annotations.
 
     ``own`` maps the name of each attribute to the source of the images' tags. Images are looked up
-    by full name or, if that finds none, by stem. ``source`` names the tags in messages.
+    by full name or, if no name is found, by stem. ``source`` names the tags in messages.
 
     Raises
     ------
     InputError
-        If none of the images is annotated, or there is no tag.
+        If a mapping has none of the annotated images, there is no tag, or the source is neither a
+        mapping nor a function.
     """
     slices: list[Slice] = []
     notes: dict[str, None] = {}  # all attributes of a file name the same images
@@ -391,7 +391,7 @@ def _looked_up(
     where: str,
     notes: dict[str, None],
 ) -> list[bool | Tags]:
-    """Look up the tags of images by name, or by stem if no name is known."""
+    """Look up the tags of images by name, or by stem if the mapping has none of the names."""
     wanted, first = list(names), next(iter(tags), "")
     if tags.keys().isdisjoint(wanted):
         wanted = [PurePath(name).stem for name in names]
