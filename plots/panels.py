@@ -87,7 +87,7 @@ def prepared(ax: Axes) -> Axes:
 
 
 def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
-    """Return the most even numbers of rows and columns of panels for a width in inches."""
+    """Return numbers of rows and columns that fill the rows most evenly, given a width."""
     columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
     rows = ceil(panels / columns)
     return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1

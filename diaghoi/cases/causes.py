@@ -258,8 +258,8 @@ def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.
     names = list(CAUSES)
     fits, fits_missed = fits_near_duplicate(images)
     time_sensitive, other = other_verbs(images, counterpart)
-    # A prediction that fits only near duplicates of found triplets repeats one of these triplets.
-    # Neither the boxes nor the other verbs of the pair explain this error.
+    # If the only triplets that a prediction fits are already found, the prediction repeats one of
+    # the found triplets. Neither the boxes nor the other verbs of the pair explain this error.
     evidence = {
         "near_duplicate_annotation": fits_missed,
         "time_sensitive": time_sensitive & ~fits,

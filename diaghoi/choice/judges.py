@@ -153,7 +153,7 @@ def similarity_judge(
 def file_judge(
     path: Path, image_targets: Sequence[ImageTargets], vocabulary: Vocabulary
 ) -> RuleJudge:
-    """Create a judge that returns the verdicts of a file, and none on other candidates.
+    """Create a judge that returns the verdicts in a file, and no verdict on any other candidate.
 
     The parameters are as in :func:`read_judges`.
 

@@ -65,7 +65,8 @@ def _run() -> tuple[int, str, str]:
     except BrokenPipeError:
         code = 1
     except OSError as error:
-        # All other files are written with `replacing`, whose errors name the file.
+        # An error without a file name comes from stdout: files are written with `replacing`, whose
+        # errors name the file.
         where = error.filename or ("stdout" if error.errno in NO_ROOM else "")
         message = f"{where}: {error.strerror or error}" if where else str(error)
     except Exception as error:

@@ -70,7 +70,8 @@ class AskedOptions:
     people: Path | None = option(
         None,
         panel=options.READING,
-        help="Annotations, or JSON or CSV with single, multi or the number of people by image.",
+        help="Annotations, or a JSON or CSV file that gives each image 'single', 'multi' or a "
+        "number of people.",
     )
 
     @property

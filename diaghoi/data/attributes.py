@@ -111,7 +111,7 @@ _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
 def _attribute(
     title: str, by: By, *starts: float, names: tuple[str, ...] = (), unit: str = ""
 ) -> Callable[[_Values], _Values]:
-    """Register a method of :class:`_Annotated` as an attribute; by default, numbers name ranges."""
+    """Register a method of :class:`_Annotated` as an attribute; by default, bounds name ranges."""
 
     def listed(values: _Values) -> _Values:
         called = names or range_names(starts, unit)

@@ -258,9 +258,9 @@ class _Triplets:
                 shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            # Find readings under which all numbers exist and at least as many triplets are classes.
-            # A single extra number could be an error; with several numbers, the objects show
-            # whether they are classes.
+            # Find readings under which all numbers exist, and at least as many triplets are HOI
+            # classes as under the format's reading. A single extra number could be an error; with
+            # several numbers, the objects show whether they are classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [

@@ -638,7 +638,8 @@ class _Unpickler(pickle.Unpickler):
         size += 0 if beside is None else beside.size
         pieces = _Pieces(stream, frames, size, file)
         super().__init__(io.BufferedReader(pieces, _PIECE), encoding="latin1")
-        # Only here is it visible how many values wait to become a tuple or the items of a dict.
+        # The size of the unpickler shows how many values are waiting to be put into a tuple or a
+        # dict.
         pieces.stack = next(
             (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""
         )

@@ -26,7 +26,8 @@ from diaghoi.formats.own import in_order, joined, part_name, write
 from diaghoi.formats.v_coco import image_number
 from diaghoi.formats.zipped import members
 
-# Box and triplet arrays are read as lists: the list column, and the batch array that fills it.
+# Box and triplet arrays are read like lists. Keys are list columns, and values are the batch arrays
+# that fill them.
 _BOXES = {"bbox": "boxes", "category_id": "labels"}
 _ANNOTATED = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
 _TRIPLETS = _ANNOTATED | {"score": "scores", "action_score": "action_scores"}

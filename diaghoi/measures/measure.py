@@ -31,8 +31,8 @@ class Measure:
     table : str
         Key of the comparison table that shows the number; empty for none.
     short : str
-        Name in that table, by default the title. If the groups of classes share a title, the name
-        of the number over all classes.
+        Name in that table, by default the title. If the groups of classes share a title, this is
+        the name of the number over all classes.
     group : str
         Title that the number shares with its neighbours in that table; ``{}`` if neighbours stand
         side by side for each group of classes.

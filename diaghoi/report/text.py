@@ -215,7 +215,7 @@ def _means(result: Result) -> list[str]:
         low, high = (percent(bound[key]["full"]) for key in ("worst", "best"))
         first += f" ({low} to {high} if scores ranked)"
     if own != next(iter(shown_means.values())):
-        others.append(f"ΔmAP adds to mAP {own} under {title_of(**_named(result))}")
+        others.append(f"ΔmAP starts from mAP {own} under {title_of(**_named(result))}")
     if "unscored" in result:
         others.append(f"F1 {percent(result['detections']['full']['f1'])}")
     return [first, *others]

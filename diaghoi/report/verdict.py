@@ -217,7 +217,7 @@ def _left_out(result: Mapping[str, Any]) -> str:
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
-    """Report if scores do not rank, and if another error costs most on found pairs."""
+    """Report if scores do not rank well, and if the costliest error differs on found pairs."""
     if not ranks_errors(result):
         return []
     result = of_held_images(result)

@@ -18,8 +18,8 @@ shows too much variance (it is biased upwards: Efron and Stein, The jackknife es
 1981). Centred intervals are therefore stretched to the geometric mean of the two standard
 deviations if the jackknife's is larger. docs/certainty.md reports how often these intervals
 contained the expected number in simulations (tests/benchmarks/interval_coverage.py). On sets of 300
-images, intervals of mAP contained it without the stretch in 88 % of the cases, and plain quantiles
-in 55 %.
+images, intervals of mAP that are not stretched contained the expected mAP in 88 % of the cases, and
+plain quantiles in 55 %.
 
 A cost that few predictions or triplets carry is zero in one test set and large in another, which
 resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.
@@ -272,7 +272,7 @@ def _together(blocks: Iterable[IntArray]) -> Iterator[IntArray]:
 
 
 def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
-    """Yield weightings that each leave out one group of images, taken from the whole set.
+    """Yield weightings of the whole set, each without one group of its images.
 
     Parameters
     ----------

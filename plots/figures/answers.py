@@ -150,7 +150,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
     if not found:
         raise InputError(
             f"{result.get('label') or 'the model'}: the answers do not tell in which order their "
-            "options were shown; give answers with options and reply"
+            "options were shown; give answers with the keys options and reply"
         )
     return [
         PositionBar(

@@ -217,6 +217,6 @@ def test_a_key_given_as_an_option_is_told_whose_it_is(run, words, hint) -> None:
 def test_a_changed_protocol_is_named_with_the_change(run, data) -> None:
     words = ("--annotations", data.annotations, "--protocol", "iou=0.75")
     shown = " ".join(run("report", data.predictions, *words).out.split())
-    assert re.search(r"ΔmAP adds to mAP \d+\.\d\d under hico-det-520 \(iou\.75\)", shown)
+    assert re.search(r"ΔmAP starts from mAP \d+\.\d\d under hico-det-520 \(iou\.75\)", shown)
     table = run("compare", data.predictions, *words, "--table", "compact", "--out", "-.tex").out
     assert "protocol hico-det-520 (iou.75)" in table
