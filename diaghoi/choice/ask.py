@@ -158,7 +158,7 @@ class Asker(pictures.FileAsker):
         return (self._zero_based(question.human),) if self.setting > 1 else ()
 
     def texts(self, group: pictures.ImageQuestions, frame: pictures.Frame) -> list[str]:
-        """Write the questions about an image, and about its people if that question is unanswered."""
+        """Write the questions about an image, and about its people if they are still unknown."""
         texts = [self._text(each, frame) for each in group.questions]
         if self.people is not None and group.image not in self.known:
             texts.append(prompts.people_text(frame))
