@@ -63,7 +63,7 @@ def labels_by_pair(ledger: Ledger) -> IntArray:
 
 
 def lost_triplets(ledger: Ledger) -> dict[str, int]:
-    """Count the triplets that are missed by this rule.
+    """Count the triplets that count as missed on found pairs.
 
     Returns
     -------

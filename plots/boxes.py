@@ -185,7 +185,7 @@ def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
 
 
 def _start(centre: float, side: float, first: float, last: float) -> float:
-    """Return the start of a side, centred as nearly as the image allows."""
+    """Return where a side starts if it is centred as nearly as the image allows."""
     return min(max(centre - side / 2, first), last - side)
 
 
@@ -367,7 +367,7 @@ class PairLines:
 
     @property
     def level_edges(self) -> Iterator[Box]:
-        """The upper and lower edges of the boxes, which text would hide."""
+        """The upper and lower edges of the boxes; a line of text on an edge would hide it."""
         for left, top, right, bottom in self.boxes:
             yield left, top, right, top
             yield left, bottom, right, bottom

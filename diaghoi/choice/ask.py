@@ -86,7 +86,7 @@ class Asker(pictures.FileAsker):
     setting : {1, 2, 3}
         Setting of the paper.
     people : AnswerFile or None
-        Store of replies with person boxes, in setting 3 without detections.
+        Store of the replies that give person boxes; needed in setting 3 if there are no detections.
     detections : Detections or None
         People found by a detector, in setting 3.
     seed : int

@@ -99,7 +99,7 @@ class Questions:
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
         """Return the protocol for comparing boxes: that of the data set.
 
-        If the data set is unknown, the protocol of another source is used, or HICO-DET's.
+        If the data set is unknown, the protocol of ``other`` is used, and otherwise HICO-DET's.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET

@@ -11,7 +11,7 @@ wrong, then option texts (``riding the bicycle``).
 
 The published scorer splits the reply at commas and keeps only parts that are exactly one letter, so
 it takes ``(A) (B)``, ``A and C`` and option texts for empty answers. Replies that this module
-cannot read are empty answers for both.
+cannot read count as empty, as they do for the published scorer.
 """
 
 from __future__ import annotations

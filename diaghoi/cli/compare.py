@@ -322,8 +322,9 @@ def _is_semantic(
         if file not in (*semantic, *evaluated):
             by = study.source if study.similarity else semantic[0]
             raise InputError(
-                f"{file}: is compared by mAP, and {by} by meaning; give predictions and a study "
-                "that names tables of similarity, or results of 'diaghoi semantic --json' alone"
+                f"{file}: is compared by mAP, but {by} is compared by meaning; give predictions "
+                "with a study that names tables of similarity, or only results of 'diaghoi "
+                "semantic --json'"
             )
     evaluation, tests = choices.evaluation, choices.tests
     given = {

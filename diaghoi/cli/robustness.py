@@ -176,8 +176,8 @@ def robustness(choices: RobustnessOptions) -> None:
     if found.failed:  # reported after everything else is written
         failed = [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         raise InputError(
-            f"{number_of('file', len(failed))} could not be used and are not included in the "
-            f"numbers: {some_of(failed)}"
+            f"the numbers leave out {number_of('file', len(failed))} that could not be used: "
+            f"{some_of(failed)}"
         )
 
 

@@ -257,7 +257,7 @@ class Comparison(OneScreen):
         )
 
     def with_slices(self, slices: Slices) -> Comparison:
-        """Add the models in slices of their annotations, as listings."""
+        """Add listings of the models' numbers in slices of the annotations."""
         return replace(
             self,
             listings=(*self.listings, *slice_tables(slices.to_dict())),

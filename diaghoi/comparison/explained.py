@@ -261,7 +261,7 @@ def shares_table(difference: ExplainedDifference) -> Table:
         )
         caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:
-        caption += "Images: the difference minus the difference without the image."
+        caption += "Images: how much of the difference is lost without the image."
     first, second = difference.labels
     titles = TITLES | {"verb": "Roles"} if found.roles else TITLES
     table = TextTable("Largest", columns, list(lines.values()), caption).table

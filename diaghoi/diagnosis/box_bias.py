@@ -58,7 +58,7 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     for name, members in (("human", person), ("object", ~person)):
         said = _in_words(off[members])
         if said:
-            # Boxes on another scale would also be shifted.
+            # If the boxes were on another scale, their centres would be off, too.
             sized = all(each.split()[-1] in WORDS[0] + WORDS[1] for each in said)
             made = "their width and height are computed" if sized else "they are scaled"
             where = "" if sized else " to the original image"

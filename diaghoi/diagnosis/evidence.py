@@ -303,7 +303,7 @@ class _Rows:
         }
 
     def places(self, hoi: int) -> IntArray:
-        """Return the index of a class's first row in each block, and its end: (blocks + 1,)."""
+        """Return the first row of a class in each block, then its end: (blocks + 1,)."""
         rows = [table.bounds[hoi + 1] - table.bounds[hoi] for table in self._tables]
         return np.cumsum([self.bounds[hoi], *rows])
 

@@ -92,7 +92,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         return [(text, 2 * len(called) >= looked_at)]
     if own < SENSIBLE:
         text = (
-            f"the best verb of only {100 * own:.1f} % of {len(found)} pairs that were found "
+            f"in only {100 * own:.1f} % of {len(found)} pairs that were found, the best verb "
             "is annotated: the verbs may be numbered differently"
         )
         return [(text, False)]
@@ -139,7 +139,7 @@ def _other_names(
     enough = pairs >= PAIRS
     another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
     called = np.flatnonzero(enough & another)
-    # Each verb needs a different name: a detector that always predicts the same verb has another
+    # No two verbs may share a name: a detector that always predicts the same verb has another
     # problem.
     alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
     return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())

@@ -420,8 +420,8 @@ _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
 """Seconds of computing that any pickle may take, in addition to the time for its bytes."""
 SECONDS_PER_BYTE = 5e-7
-# Bytes passed to the unpickler at once, and maximum bytes of its stack, which a dict or set takes
-# at once.
+# Bytes passed to the unpickler at a time, and maximum size of its stack in bytes; one step can turn
+# the whole stack into a dict or set.
 _PIECE, _TALLEST = 1 << 14, 8 << 14
 MEMORY, MEMORY_PER_BYTE = 1 << 27, 20
 """Bytes that loading may add to this process, alone and for each byte read. Predictions as lists of

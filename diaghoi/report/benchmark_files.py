@@ -98,7 +98,7 @@ def left_out(result: Mapping[str, Any]) -> list[str]:
 
 
 def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
-    """Return the questions in the published layout: by image, and by name if it has several."""
+    """Return the questions in the published layout: by image, several also by name."""
     found: dict[str, Any] = {}
     for each in questions:
         entry: dict[str, Any] = {RIGHT: list(each.right), WRONG: list(each.wrong)}

@@ -191,9 +191,9 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
         splits,
         [lines],
         caption="Over all possible rankings of the predictions. In the other tables, all "
-        "predictions of a class share one rank. The resulting mAP can be lower than the worst "
-        "bound, because duplicates then tie with their true positive, whereas any scores would "
-        "rank them behind it.",
+        "predictions of a class share one rank. With a shared rank, duplicates tie with their "
+        "true positive, so mAP can be lower than the worst bound: any ranking puts duplicates "
+        "behind their true positive.",
     )
 
 

@@ -49,8 +49,8 @@ class Settings(NamedTuple):
     """Settings that all runs of a study share.
 
     ``reading`` contains the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity``
-    the sources of the similarity of verbs and of objects. Number of resamples of the bootstrap, and
-    of exchanges in tests against clean pictures; None for none.
+    the sources of the similarity of verbs and of objects. ``resamples`` and ``exchanges`` are the
+    numbers of bootstrap resamples, and of exchanges in tests against clean pictures; None for none.
     """
 
     truth: Truth

@@ -114,7 +114,7 @@ def fit_open(
     senses : mapping, optional
         Synset of each word of the data set; by default the annotated synset.
     names : mapping, optional
-        Words that always have the same sense of the table.
+        Words with a fixed meaning, and their sense in the table.
 
     Returns
     -------

@@ -297,7 +297,7 @@ def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
     done = evaluate("--json", "all.json")
     assert done.code == 2
     last = done.err.splitlines()[-1]
-    assert last.startswith("diaghoi: error: 1 file could not be used ")
+    assert last.startswith("diaghoi: error: the numbers leave out 1 file that could not be used: ")
     assert str(damaged) in last
     assert "\nClean scores, MRI and CRI\n" in done.out
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
