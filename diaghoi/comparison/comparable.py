@@ -33,8 +33,8 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     -------
     tuple of str
         Reasons why the numbers are not comparable even though data set and protocol agree: missing
-        annotated images, different numbers of images or annotations, different numbers of triplets
-        per image, or different sources of Known Object.
+        annotated images, images of another split, different numbers of images or annotations,
+        different numbers of triplets per image, or different sources of Known Object.
 
     Raises
     ------
@@ -71,7 +71,8 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     found = (_difference(what, results, ask) for what, ask in asked.items())
     covered = (
         f"{words} ({', '.join(labels)})"
-        for words, labels in owners(results, coverage_words).items()
+        for of in (coverage_words, _other_split)
+        for words, labels in owners(results, of).items()
         if words
     )
     return (*covered, *(caveat for caveat in found if caveat))
@@ -157,6 +158,10 @@ def _known_object(result: Result) -> str:
     if not part(result, "official", key, needed=False):
         return "none"
     return f"by {text(result, 'official', key, 'source')}"
+
+
+def _other_split(result: Result) -> str:
+    return str(result.get("other_split", ""))
 
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:

@@ -243,7 +243,6 @@ def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
 
 def _costs(result: Result) -> list[str]:
     """List the cost of each error, largest first, with the cost on found pairs in brackets."""
-    result = of_held_images(result) | {"whole": result["oracles"]}
     oracles = result["oracles"]
     ranked = ranks_errors(result)
     names = [name for name in by_cost(result) if name not in TOTALS]
@@ -299,10 +298,10 @@ def _share(result: Result, name: str) -> str:
 
 
 def _other_cost(result: Result, name: str) -> str:
-    """Format the cost over all images or on found pairs in brackets, if it differs."""
-    gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
-    if whole != gain:
-        return f"({whole} in all images)"
+    """Format the cost in predicted images or on found pairs in brackets, if it differs."""
+    gain, held = (_gain(each["oracles"][name]) for each in (result, of_held_images(result)))
+    if held != gain:
+        return f"({held} in predicted images)"
     second = _gain(result.get("localised", {}).get(name, result["oracles"][name]))
     if second == gain:
         return ""

@@ -97,7 +97,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     result = of_held_images(result)
     published, gains, first, worst = _worst(result)
     left = f"{number_of('annotated triplet', elsewhere)} in images that the file lacks"
-    unranked = f" Not included: {left}." if elsewhere else ""
+    unranked = f" This ranking of costs leaves out {left}." if elsewhere else ""
     if not worst or round(100 * max(gains[worst], published.get(first, 0.0)), 2) <= 0:
         return f"Repairing any one kind of error would add nothing.{unranked}"
     boxes = _in_both_boxes(result) if worst == "missed_gt" and not elsewhere else ""
@@ -127,7 +127,7 @@ def by_cost(result: Mapping[str, Any]) -> list[str]:
 
     Errors that are not ranked keep their order.
     """
-    oracles = of_held_images(result)["oracles"]
+    oracles = result["oracles"]
     names = [name for name in oracles if name not in TOTALS]
     if ranks_errors(result):
         names.sort(key=lambda name: -(oracles[name]["delta_map"]["full"] or 0.0))
@@ -211,8 +211,8 @@ def _left_out(result: Mapping[str, Any]) -> str:
         return "errors are not ranked; --only-predicted-images evaluates only these images"
     elsewhere = number_of("annotated triplet", coverage["triplets_elsewhere"])
     return (
-        f"{elsewhere} of the other images count as not found, but are left out of the cost of "
-        "Missed"
+        f"Missed includes {elsewhere} of the other images; --only-predicted-images evaluates only "
+        "the images of the file"
     )
 
 

@@ -90,7 +90,7 @@ def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) ->
     text = " ".join(done.out.split())
     assert "Missed" not in text.split("ΔmAP")[0].split("cost most")[0]
     left = result["coverage"]["triplets_elsewhere"]
-    assert f"Not included: {left} annotated triplets in images that the file lacks" in text
+    assert f"This ranking of costs leaves out {left} annotated triplets in images that the file lacks" in text
     held = result["coverage"]["localised"]["missed_gt"]["delta_map"]["full"]
     assert 0 <= held < costs["missed_gt"]
 
@@ -185,3 +185,8 @@ def test_another_split_is_said_as_inspect_says_it(run, alone: Path) -> None:
     done = run("report", "preds.npz", "--annotations", "gt.npz", "--detail")
     assert said in done.err
     assert done.out.startswith("preds on V-COCO, 3 of 4 images not of the test split (v-coco-s1)\n")
+    words = ("preds.npz", "preds.npz", "--labels", "A,B", "--annotations", "gt.npz")
+    caution = "3 of 4 images not of the test split (A, B)"
+    assert f"! {caution}\n" in run("compare", *words).out
+    run("compare", *words, "--out", "t.tex")
+    assert f"Caution: {caution}." in Path("t.tex").read_text()
