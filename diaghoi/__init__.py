@@ -96,7 +96,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# The classes do not depend on their presentation, so notebook display is registered here.
+# The result classes do not import the report modules, so the package registers notebook display.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
     from diaghoi.report.notebook import load_ipython_extension as _load
 

@@ -13,14 +13,14 @@ class InputError(ValueError):
     """Unusable input, with a message for the person who gave it.
 
     The message states what is wrong, where (file, image, field, value) and what to do. The command
-    line prints it as one line and exits with code 2. Names from files can be hostile, so the
-    message never contains line breaks, terminal control sequences or unprintable characters.
+    line prints the message as one line and exits with code 2. Names from files can be hostile, so
+    the message never contains line breaks, terminal control sequences or unprintable characters.
 
     Parameters
     ----------
     message : str
         The text. The message refers to a parameter by its option, ``--image-labels``. Outside a
-        command, this becomes the parameter itself, ```image_labels```, and ``--read
+        command, the option becomes the parameter itself, ```image_labels```, and ``--read
         objects=coco91`` becomes
         ```objects="coco91"```.
     """
@@ -69,7 +69,7 @@ def running_a_command() -> bool:
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
 NO_MEMORY = "not enough memory for this input"
 _NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
-# Maximum number of names to search for similar ones: more than any vocabulary has, fewer than a
+# Maximum number of names to search for similar names: more than any vocabulary has, fewer than a
 # file could have.
 _MOST_CHOICES = 2000
 
@@ -90,7 +90,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def check_label(text: str) -> str:
-    """Check the name of a model, or of its parts, for figures and tables, and return it.
+    """Check and return the name of a model, or of a part of a model, for figures and tables.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def check_label(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_NAME) -> str:
-    """Remove the middle of a text that is too long to make sense."""
+    """Remove the middle of a text that is longer than ``longest`` characters."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
 
@@ -125,7 +125,7 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     Returns
     -------
     str
-        `` (did you mean 'ride'?)``, or an empty string if nothing is close.
+        `` (did you mean 'ride'?)``, or an empty string if no choice is similar.
     """
     if len(name) > LONGEST_NAME:  # the time to compare grows with the product of the lengths
         return ""

@@ -1,8 +1,8 @@
 """Oracles, each of which repairs one kind of error in a ledger to measure the cost of the error.
 
 Each oracle has its own file. To add one, write its file, list it in ``ORACLES`` in ``registry.py``
-and test it; reports, tables and figures follow the order there. The definitions are those of
-appendix B of the Diag-HOI paper, exactly as the published code implements them.
+and test it; reports, tables and figures follow the order of ``ORACLES``. The definitions are those
+of appendix B of the Diag-HOI paper, exactly as the published code implements them.
 """
 
 from diaghoi.oracles.localised import LOCALISED, lost_triplets

@@ -8,6 +8,7 @@ from diaghoi.oracles.oracle import oracle, remove
 def both_boxes(ledger: Ledger) -> Ledger:
     """Remove predictions in which neither box is right.
 
-    Such a prediction cannot be linked to an annotated triplet that it attempts to find.
+    A prediction with two wrong boxes cannot be linked to an annotated triplet that it attempts to
+    find.
     """
     return remove(ledger, "both_boxes")

@@ -4,23 +4,23 @@ The published rule assigns a wrong prediction to any unfound triplet of the same
 So when a detector misses a pair, a prediction of the same person with another object is assigned
 to that pair and counts as a wrong action or a wrong association.
 
-By this rule, a wrong prediction *attempts* an annotated triplet only if the two share a right box,
-as in the published rule, and one of these conditions holds:
+By the stricter rule, a wrong prediction *attempts* an annotated triplet only if the two share a
+right box, as in the published rule, and one of two conditions holds:
 
 - The error is a wrong action, and the predicted pair localises the annotated pair. A pair with a
   true positive of the class does not localise another triplet of that class.
-- The error is of another kind, and the prediction names the object category of the triplet, or a
-  wrong category at the location of this object. On V-COCO, where predictions name no object, the
-  prediction must have the same action and role.
+- The error is not a wrong action, and the prediction names the object category of the triplet, or a
+  wrong category at the location of the triplet's object. On V-COCO, where predictions name no
+  object, the prediction must have the action and role of the triplet.
 
 Duplicates and predictions with two wrong boxes attempt nothing. A triplet that is neither found nor
 attempted is missed. Predictions with the same class as the triplet take precedence
 (:func:`diaghoi.evaluation.errors.attempt`).
 
 The published code for V-COCO calls a wrong action with an object an association error, even if the
-person does something else with that object. By the rule of this module, such a prediction is a
-wrong action, and an association error pairs a person with an object that belongs to no action of
-this person.
+person does something else with that object. By the rule of this module, a wrong action with an
+object of the person is an action error, and an association error pairs a person with an object that
+belongs to no action of the person.
 """
 
 from dataclasses import replace
@@ -39,7 +39,7 @@ from diaghoi.oracles.oracle import Oracle
 
 
 def by_pair(ledger: Ledger) -> Ledger:
-    """Relabel a ledger by this rule, so that the oracles can repair it; idempotent."""
+    """Relabel a ledger by the module's rule, so that oracles can repair the ledger; idempotent."""
     return replace(
         ledger,
         row_label=labels_by_pair(ledger),
@@ -63,13 +63,14 @@ def labels_by_pair(ledger: Ledger) -> IntArray:
 
 
 def lost_triplets(ledger: Ledger) -> dict[str, int]:
-    """Count the triplets that count as missed on found pairs.
+    """Count the annotated triplets that are missed by the rule of this module.
 
     Returns
     -------
     dict
-        ``triplets`` is their number; ``both_boxes`` counts the ones whose image has a prediction of
-        the same class with both boxes wrong, which may have been meant for the triplet.
+        ``triplets`` is the number of missed triplets; ``both_boxes`` is the number of missed
+        triplets whose image has a prediction of the same class with both boxes wrong, which may
+        have been meant for the triplet.
     """
     missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
     lost = np.flatnonzero(ledger.annotation_counts & missed)
@@ -83,12 +84,12 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 
 ON_FOUND_PAIRS = "on found pairs"
-"""Name of this rule in all output."""
+"""Name of the module's rule in all output."""
 LOST_PAIR = "if no prediction finds a triplet's pair, the triplet is missed, not a wrong action"
 OWN_ATTEMPT = "a wrong prediction attempts only triplets of its own object"
 OWN_OBJECT = "a wrong action with a person's own object is an action error"
 PUBLISHED = "a wrong action with a person's own object is an association error"
-"""What the published rule for V-COCO says about the same case."""
+"""What the published rule for V-COCO says about a wrong action with a person's own object."""
 LEFT_OUT = (
     "wrong actions with an object box are left out: the published rule calls them associations"
 )
@@ -96,13 +97,13 @@ LEFT_OUT = (
 
 
 def reading_by_pair(pairing: str) -> str:
-    """Describe this rule for captions, given the pairing of the protocol."""
+    """Describe the module's rule for captions, given the pairing of the protocol."""
     own = (OWN_OBJECT,) if pairing == "person" else ()
     return "; ".join((LOST_PAIR, OWN_ATTEMPT, *own))
 
 
 def _reading(published: Oracle) -> Oracle:
-    """Wrap an oracle so that it repairs a ledger relabelled by this rule."""
+    """Wrap an oracle so that the oracle repairs a ledger relabelled by the module's rule."""
     return replace(
         published,
         name=f"{published.name}_by_pair",
@@ -115,4 +116,4 @@ LOCALISED: dict[str, Oracle] = {
     published.name: _reading(published)
     for published in (human_box, object_box, association, action, missed_gt)
 }
-"""Oracles under this rule, by error name."""
+"""Oracles under the module's rule, by error name."""

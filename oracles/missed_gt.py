@@ -1,4 +1,4 @@
-"""Oracle that forgives the annotated triplets that no prediction attempts to find."""
+"""Oracle that excludes the annotated triplets that no prediction attempts to find."""
 
 from dataclasses import replace
 

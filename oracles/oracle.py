@@ -31,8 +31,8 @@ class Oracle:
         may depend only on the predictions of its class, on the predictions assigned to its
         annotated triplet, and on all annotated triplets.
     sorts_again : bool
-        Whether the published code re-sorts each image after this repair, which determines the order
-        of equal scores (:attr:`diaghoi.Protocol.repaired_ties`).
+        Whether the published code sorts the predictions of each image again after the repair, so
+        that equal scores change order (:attr:`diaghoi.Protocol.repaired_ties`).
     """
 
     name: str
@@ -52,7 +52,7 @@ class Oracle:
 def oracle(
     title: str, *, sorts_again: bool = False
 ) -> Callable[[Callable[[Ledger], Ledger]], Oracle]:
-    """Turn a function into an oracle; its docstring is the definition that users see."""
+    """Turn a function into an oracle; the function's docstring is the definition for users."""
 
     def make(repair: Callable[[Ledger], Ledger]) -> Oracle:
         return Oracle(
@@ -74,12 +74,12 @@ def remove(ledger: Ledger, label: str) -> Ledger:
 def convert(ledger: Ledger, label: str) -> Ledger:
     """Turn assigned predictions with a label into true positives; remove unassigned predictions.
 
-    Each prediction keeps its score and moves to the class of its annotated triplet. A true positive
-    that the triplet already had, always with a lower score, is removed.
+    Each prediction keeps its score and moves to the class of its annotated triplet. If the triplet
+    already had a true positive, whose score is always lower, that true positive is removed.
     """
     wrong = ledger.row_label == LABELS.index(label)
     repaired = wrong & (ledger.row_annotation >= 0)
-    # The extra entry gives False for rows without an annotation (-1).
+    # The last entry of ``settled`` stays False, for rows without an annotated triplet (-1).
     settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
     settled[ledger.row_annotation[repaired]] = True
     superseded = ledger.true & settled[ledger.row_annotation]

@@ -18,13 +18,13 @@ from diaghoi.plots.style import ink_on
 
 Image = npt.NDArray[np.uint8]
 
-UNKNOWN = 0.1  # margin around the boxes of an image of unknown size, as a share of their extent
-# A picture shows only a part of an image if the boxes then appear at least this many times larger:
-ENLARGED, MOST_ENLARGED = 2.0, 8.0  # and at most this many times
-ROOM = 0.5  # the share of the picture that all boxes may then span
+UNKNOWN = 0.1  # margin around boxes if the image size is unknown, as a share of the boxes' extent
+# A picture shows only a part of an image if the boxes then appear at least ENLARGED times larger.
+ENLARGED, MOST_ENLARGED = 2.0, 8.0  # least and largest enlargement of a part
+ROOM = 0.5  # share of the width or height that all boxes span in an enlarged part
 NOTHING = (-0.5, -0.5, 639.5, 479.5)  # frame of a case without boxes, in an image of unknown size
-BESIDE = 0.12  # margin around the boxes of a crop, as a share of their extent
-TINY, TINY_ROOM = 1 / 16, 0.25  # a smaller share for a tiny pair whose annotation is not tiny
+BESIDE = 0.12  # margin around the boxes in a crop, as a share of the boxes' extent
+TINY, TINY_ROOM = 1 / 16, 0.25  # largest span of a tiny pair, and span of the pair in a crop
 
 
 class PictureFrame(NamedTuple):
@@ -54,7 +54,7 @@ class PictureFrame(NamedTuple):
 
 
 def whole_of(case: Case, image: Image | None = None) -> PictureFrame | None:
-    """Return the frame of the whole image of a case; None if its size is unknown.
+    """Return the frame of the whole image of a case; None if the image size is unknown.
 
     Parameters
     ----------
@@ -95,10 +95,10 @@ def frame_of_boxes(
 
 
 def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
-    """Return the frame of a case: the image, or the part with the boxes if they are small.
+    """Return the frame of a case: the image, or the part with the boxes if the boxes are small.
 
-    A part has the shape of the image. If the image size is unknown, the frame contains all boxes
-    with a margin.
+    A part of the image has the aspect ratio of the image. If the image size is unknown, the frame
+    contains all boxes with a margin.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFram
         Boxes that must be visible; without boxes, the whole image is shown.
     whole : PictureFrame
         The image. A part is magnified at most eight times and is never larger than the image, so
-        its shape may differ from the ratio.
+        the part may have another ratio than ``ratio``.
     ratio : float
         Ratio of height to width.
     """
@@ -174,7 +174,7 @@ def _span(whole: PictureFrame, box: Box) -> float:
 
 
 def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
-    """Crop an image so that a box spans the given share, unless this would enlarge it little."""
+    """Crop an image so that a box spans the given share, if the crop enlarges the box enough."""
     factor = room / max(_span(whole, box), room / MOST_ENLARGED)
     if factor < ENLARGED:
         return whole
@@ -185,7 +185,7 @@ def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
 
 
 def _start(centre: float, side: float, first: float, last: float) -> float:
-    """Return where a side starts if it is centred as nearly as the image allows."""
+    """Return where a crop of length ``side`` starts, centred as nearly as the image allows."""
     return min(max(centre - side / 2, first), last - side)
 
 
@@ -301,7 +301,7 @@ def _meet(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def in_a_line(text: str) -> str:
-    """Return a one-line text that a font can draw, even of a file name that is not Unicode."""
+    """Return a text on one line that a font can draw, even if the text is not valid Unicode."""
     return " ".join(text.encode(errors="replace").decode().split())
 
 
@@ -318,8 +318,8 @@ DASHES = (0, (3.0, 2.0))
 GROUND = to_rgb("0.86")  # colour of an empty frame
 
 
-# Light with a dark casing, dark with a light casing, and dashed: the styles differ even in
-# greyscale.
+# The three styles differ even in greyscale: light with a dark casing, dark with a light casing, and
+# dashed.
 OUTCOME_LINES = {
     RIGHT: (to_rgb("#66CCEE"), DARK, False),
     FALSE: (to_rgb("#AA3377"), WHITE, False),
@@ -338,7 +338,7 @@ class PairLines:
     line, casing : tuple of three floats
         Colours.
     dashed : bool
-        Whether the casing shows between dashes.
+        Whether the lines are dashed, with the casing colour between the dashes.
     joined : bool
         Whether the boxes form a pair: a line joins their centres, from a dot in the person to a
         square in the object.
@@ -367,7 +367,7 @@ class PairLines:
 
     @property
     def level_edges(self) -> Iterator[Box]:
-        """The upper and lower edges of the boxes; a line of text on an edge would hide it."""
+        """The upper and lower edges of the boxes; a tag on an edge would hide the edge."""
         for left, top, right, bottom in self.boxes:
             yield left, top, right, top
             yield left, bottom, right, bottom
@@ -393,7 +393,7 @@ def show(ax: Axes, frame: PictureFrame, whole: PictureFrame, image: Image | None
         across = (frame.left, frame.right, frame.right, frame.left)
         down = (frame.top, frame.top, frame.bottom, frame.bottom)
         ax.fill(across, down, facecolor=GROUND, edgecolor="none", zorder=0)
-        # Drawn above the tags (zorder 3 and 4), so that no tag hides the edge.
+        # The edge is drawn above the tags (zorder 3 and 4), so that no tag hides the edge.
         ax.fill(across, down, facecolor="none", edgecolor="0.6", linewidth=1.0, zorder=5)
     else:
         extent = (whole.left, whole.right, whole.bottom, whole.top)

@@ -1,8 +1,8 @@
 """Registry of figures, and functions that draw them.
 
 A figure is a function that draws models into an empty figure or given axes; the decorator
-:func:`figure` names it and the function that computes its data. Drawing functions never save or
-show.
+:func:`figure` registers the drawing function under a name, with the function that computes the
+data. Drawing functions never save or show.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not
 
 @contextmanager
 def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]:
-    """Read a part of a result that may be malformed.
+    """Raise an input error if a part of a result proves malformed while it is read.
 
     Raises
     ------
@@ -147,16 +147,16 @@ class FigureKind:
         The function raises :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
         Function that draws all models, in order, into an empty figure of column width with
-        "constrained" layout, which it may make taller. A figure with a public function also draws
-        into given axes, with that function's settings (see :func:`drawn`). The function is called
-        within :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot
-        be drawn.
+        constrained layout; the function may make the figure taller. A public drawing function also
+        draws into given axes, and may have settings of its own (see :func:`drawn`). The function is
+        called within :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models
+        cannot be drawn.
     height : float
         Height of the figure in inches.
     width : float, optional
         Width in inches of a figure that does not fit a column.
     needs : {"results", "diagnoses"}
-        Whether a saved result suffices, rather than a diagnosis with scenes.
+        What the figure needs: saved results, or diagnoses with scenes.
     parts : callable, optional
         Function that names the parts of the figure that the given models allow, to be appended to
         the title; by default, nothing is appended.
@@ -167,7 +167,7 @@ class FigureKind:
     datasets : bool
         Whether the figure can show models of several data sets.
     published : bool
-        Whether errors follow the published rule, which requires a remark on V-COCO.
+        Whether errors follow the published rule, so that figures of V-COCO need a remark.
     """
 
     name: str
@@ -263,7 +263,7 @@ def plot(
 
 
 def source_of(model: Model) -> Source:
-    """Return the sources of a detector.
+    """Return the :class:`Source` of a detector.
 
     Raises
     ------
@@ -315,8 +315,8 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
     kind : FigureKind
         The figure.
     given : Diagnosis, mapping, or sequence of these
-        The detectors, or the data of each by label. If the figure shows a single model, that model
-        or its data.
+        The detectors, or the data of each detector by label. For a figure of a single model: the
+        model or its data.
     ax : matplotlib.axes.Axes or None
         Axes to draw in.
     **settings
@@ -434,6 +434,7 @@ def diagnosis_of(source: Source) -> Diagnosis:
     """
     if source.diagnosis is None:
         raise NotApplicable(
-            "a saved result is not enough for it; give the predictions or a saved diagnosis"
+            "a saved result is not enough for this figure; give the predictions or a saved "
+            "diagnosis"
         )
     return source.diagnosis

@@ -79,7 +79,7 @@ def fitted(label: str, inches: float, size: float) -> str:
 
 
 def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
-    """Add a second label in brackets; if the two do not fit, shorten each separately.
+    """Add a second label in brackets; if the two labels do not fit, shorten each label separately.
 
     Parameters
     ----------

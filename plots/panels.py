@@ -54,7 +54,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
     ax : Axes
         Where to draw.
     target : Axes or Figure
-        Target below the legend: a new figure, which can grow, or the given axes.
+        What gets a legend above: a new figure, which can grow, or the given axes.
     """
     if ax is not None:
         return prepared(ax), ax
@@ -63,7 +63,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
 
 
 def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
-    """Return given axes, or add axes to an empty figure and set its height, unless this is 0."""
+    """Return given axes, or axes added to an empty figure; height 0 keeps the figure's height."""
     if isinstance(target, Axes):
         return target
     if height:
@@ -74,13 +74,13 @@ def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
 def prepared(ax: Axes) -> Axes:
     """Prepare axes that the caller created, perhaps with another style.
 
-    Grids are drawn below bars, and a figure without a layout gets one that leaves room for names on
-    the sides and legends above.
+    Grids are drawn below bars, and a figure without a layout gets a layout that leaves room for
+    names on the sides and legends above.
     """
     ax.set_axisbelow(True)
     figure = ax.get_figure(root=True)
     if figure is not None and figure.get_layout_engine() is None:
-        # Matplotlib refuses this if the figure already has a colour bar.
+        # Matplotlib refuses a new layout if the figure already has a colour bar.
         with suppress(RuntimeError):
             figure.set_layout_engine("constrained")
     return ax
@@ -103,7 +103,7 @@ def panel_grid(
     share_x: bool = True,
     share_y: bool = True,
 ) -> list[Axes]:
-    """Divide a figure into panels, as many per row as fit; more rows make it taller.
+    """Divide a figure into panels, as many per row as fit; more rows make the figure taller.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def legend_above(
     Parameters
     ----------
     target : Axes or Figure
-        Target below the legend.
+        Figure or axes that get a legend above.
     marks : sequence of matplotlib.artist.Artist
         Legend entries with labels; long labels are shortened.
     title : str
@@ -313,7 +313,7 @@ Rgb = tuple[float, float, float]
 
 
 class BarStyle(NamedTuple):
-    """Style of a model's bars: share of white in their colour, or a colour; a hatch."""
+    """Style of a model's bars: share of white in the colour, own colour if any, and hatch."""
 
     white: float
     colour: str | None
@@ -340,7 +340,7 @@ def bar_styles(models: int) -> list[BarStyle]:
 def bar_legend(
     target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
 ) -> int:
-    """Add a legend of the models of bars, or the name of a single model; few models are grey.
+    """Add a legend of bars by model, or the name of a single model; few models have grey marks.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ from diaghoi.plots.panels import bar_legend, bars, name_rows, set_title
 from diaghoi.plots.style import add_note, colour
 
 WIDE, TALL = 8.27, 11.69  # inches: A4
-MARGIN, GAP = 0.5, 0.15  # inches: around the page, and between pictures
+MARGIN, GAP = 0.5, 0.15  # inches: margin around the page, and gap between pictures
 ROOM = WIDE - 2 * MARGIN
 HEAD, LINE, COSTS, SHARES, FRAME, BAR = 0.4, 0.14, 1.9, 1.8, 0.65, 0.15  # inches: heights
 TALLEST = 1.5  # largest factor by which charts are stretched to fill a page
@@ -143,7 +143,9 @@ def _cases(
     """Choose a typical case of each of the costliest errors, among images with a picture."""
     there = [name for name in diagnosis.names.tolist() if pictures.find(name) is not None]
     if not there:
-        raise InputError(f"{pictures.folder}: has no picture of these images; give their folder")
+        raise InputError(
+            f"{pictures.folder}: has no picture of the images; give the folder of the pictures"
+        )
     costs = {bar.oracle: bar.delta or 0.0 for bar in delta_bars({"": result}, oracles=list(ERRORS))}
     whole, errors = as_one(diagnosis), sorted(costs, key=costs.__getitem__, reverse=True)
     cases = typical_cases(whole, *scenes_of(whole), errors, images=there)[:CASES]
@@ -162,7 +164,7 @@ def _cases(
 )
 def _sheet(figure: Figure, models: Sequence[ModelData]) -> None:
     if len(models) > SHEET_MODELS:
-        raise NotApplicable(f"it shows one or two detectors, and there are {len(models)}")
+        raise NotApplicable(f"the sheet shows one or two detectors, and there are {len(models)}")
     names = shown_names(models)
     sheets: dict[str, Sheet] = {n: m.data for n, m in zip(names, models, strict=True)}
     results = {name: sheet.result for name, sheet in sheets.items()}
@@ -269,7 +271,7 @@ def _interval(result: Mapping[str, Any], path: str) -> tuple[float, float] | Non
 
 
 def _head(results: Mapping[str, Mapping[str, Any]], ax: Axes) -> None:
-    """Return the title: detectors, data set and protocol."""
+    """Write the title: detectors, data set and protocol."""
     ax.set_axis_off()
     first = next(iter(results.values()))
     counts = {key: f"{first['counts'][key]:,}" for key in ("images", "annotated_triplets")}

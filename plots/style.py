@@ -48,8 +48,8 @@ Colour = Sequence[float] | FloatArray
 """Red, green and blue in [0, 1], without opacity."""
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
 """White hatches on dark colours, to distinguish adjacent areas of errors in greyscale."""
-# The first five also differ in greyscale. The combinations of ten colours and four dashes repeat
-# only after twenty models.
+# The first five colours also differ in greyscale. The combinations of ten colours and four dashes
+# repeat only after twenty models.
 MODEL_COLOURS = (
     *("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD"),
     *("#117733", "#AA4499", "#998800", "#888888", "#44BB99"),
@@ -57,7 +57,8 @@ MODEL_COLOURS = (
 MODEL_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)))
 MODEL_MARKERS = "osD^vP*X<>hd"
 
-# TrueType in PDF and PostScript, as publishers require, and text as text in SVG.
+# Fonts are embedded as TrueType in PDF and PostScript, as publishers require, and text stays text
+# in SVG.
 EMBEDDED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
 SAVED = {"savefig.bbox": None, "savefig.dpi": 300.0, "svg.hashsalt": "diaghoi"}
 PAPER: dict[Any, Any] = {
@@ -135,8 +136,9 @@ def model_style(number: int) -> dict[str, Any]:
     Parameters
     ----------
     number : int
-        Index of the model in the study, from 0. The first ten differ in colour, and the first
-        twelve in the combination of colour and dashes and, for greyscale, in the marker.
+        Index of the model in the study, from 0. The first ten models differ in colour. The first
+        twelve models differ in the combination of colour and dashes, and also in the marker, for
+        greyscale.
 
     Returns
     -------
@@ -230,5 +232,5 @@ def add_note(target: Axes | Figure, text: str) -> None:
 
 
 def notes_of(figure: Figure) -> list[str]:
-    """List the notes of a figure, which end its caption."""
+    """List the notes of a figure, which are appended to the caption of the figure."""
     return list(_NOTES.get(figure, ()))

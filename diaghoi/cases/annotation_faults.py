@@ -1,6 +1,6 @@
 """Annotation faults that turn predictions into false positives, found block by block.
 
-:mod:`diaghoi.cases.causes` decides which of these faults explains a false positive.
+:mod:`diaghoi.cases.causes` decides which fault explains a false positive.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LabelledImages:
 
 
 def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
-    """Check for each pair of annotated boxes whether the two boxes show one object.
+    """Check for each pair of annotated boxes whether the two boxes show the same object.
 
     Two equal boxes show one object. Where annotators redraw the boxes for each pair, near
     duplicates of one category also show one object. V-COCO uses the boxes of COCO, where each
@@ -91,7 +91,7 @@ def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Proto
     one, other : (N,) int array
         Rows of the box table; -1 for no box, which matches nothing.
     protocol : Protocol
-        Defines the box convention and how predictions are matched.
+        Protocol that defines the box convention and the matching.
     """
     boxes = (one >= 0) & (other >= 0)
     if protocol.pairing == "person":
@@ -114,8 +114,8 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     Returns
     -------
     fits, fits_missed : (T,) bool array
-        Masks of the predictions that fit a triplet, and of the predictions that fit a triplet that
-        is not found.
+        Masks of the predictions that fit any triplet, and of those that fit a triplet without a
+        true positive.
     """
     duplicates = _near_duplicates(images.annotations, images.protocol)
     predicted, annotated = _same_class(images)
@@ -199,7 +199,7 @@ def _repeats_candidate(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Find the rows whose triplet has the candidate's boxes, or near duplicates of these boxes."""
+    """Find the rows whose triplet has, up to near duplicates, the boxes of the repeated triplet."""
     boxes = np.int64(len(images.annotations.box_label))
     keys = np.sort(duplicates[0] * boxes + duplicates[1])
     candidate = images.matched.candidates.claimed[predicted]
@@ -218,7 +218,7 @@ def _repeats_candidate(
 def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
     """Find the values that occur among sorted keys."""
     place = np.searchsorted(sorted_keys, values)
-    # A value beyond the last key looks up the extra key, which is smaller.
+    # A value above all keys is compared with the appended -1, and so is not found.
     return np.asarray(np.append(sorted_keys, -1)[place] == values)
 
 
@@ -227,30 +227,30 @@ def other_verbs(
 ) -> tuple[BoolArray, BoolArray]:
     """Find the false positives whose pair is annotated only with other verbs.
 
-    The predicted pair localises an annotated pair with counted triplets. A pair without an object
-    localises only pairs without an object. The verb ``no_interaction`` does not count as another
-    verb.
+    To count, the predicted pair must localise an annotated pair with counted triplets. A pair
+    without an object localises only pairs without an object. The verb ``no_interaction`` does not
+    count as another verb.
 
     Parameters
     ----------
     images : LabelledImages
         One block of images.
     counterpart : (C, C) bool array or None
-        True if the column's class is a counterpart of the row's class.
+        True if the column's class can look like the row's class in a still picture (a counterpart).
 
     Returns
     -------
     counterparts, others : (T,) bool array
-        Masks of the predictions whose other verbs include a counterpart, and of the predictions
-        with any other verb.
+        Masks of the predictions whose pair has a counterpart of the predicted class, and of the
+        predictions whose pair has any other verb.
     """
     annotations, predictions = images.annotations, images.predictions
     real = np.append(annotations.vocabulary.interacting, False)
     given = np.flatnonzero(images.counted & real[annotations.triplet_class])
     given = given[np.argsort(annotations.triplet_pair[given], kind="stable")]
     hits = images.matched.hits
-    # The protocol may let a missing object match any object. Here, either both pairs need an object
-    # or neither may have one.
+    # The protocol may let a missing object match any object. In this search, either both pairs have
+    # an object or neither has one.
     alike = (predictions.pair_object[hits.predicted] < 0) == (
         annotations.pair_object[hits.annotated] < 0
     )
@@ -263,8 +263,8 @@ def other_verbs(
     owner, position = expand(*runs(pair, predictions.triplet_pair[false]))
     row, hoi = false[owner], hoi[position]
     own = predictions.triplet_class[row]
-    # If predictions are matched by person, the pair may also be annotated with another person's
-    # action.
+    # If predictions are matched by person, another person's pair may be annotated with the
+    # predicted class.
     annotated = marked(row[hoi == own], len(images.label))
     others = ~annotated[row]
     row, own, hoi = row[others], own[others], hoi[others]
@@ -275,8 +275,9 @@ def other_verbs(
 def unlabelled_people(images: LabelledImages) -> BoolArray:
     """Find the false positives whose person is annotated, but in no triplet.
 
-    The human box reaches only annotated people without a triplet. On V-COCO, the result is empty:
-    predictions are matched by person, and people without actions are annotated.
+    A false positive counts if its human box reaches annotated people, but none with a triplet. On
+    V-COCO, the result is empty: predictions are matched by person, and people without actions are
+    annotated.
     """
     annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person

@@ -61,8 +61,9 @@ class Case:
         HOI class of the annotated triplet that the prediction finds, repeats or is assigned to;
         None if there is no such triplet.
     annotated_human, annotated_object : tuple of four floats, or None
-        Boxes of the annotated triplet. If there is no such triplet, the annotated boxes that the
-        predicted boxes overlap most; they form an annotated pair only if the error is ``action``.
+        Boxes of the annotated triplet. For a prediction without such a triplet, the annotated boxes
+        that the predicted boxes overlap most; the annotated boxes form an annotated pair only if
+        the error is ``action``.
     sentence : str
         Description of the error.
     repair : str
@@ -120,8 +121,8 @@ def worst_cases(
     Parameters
     ----------
     diagnosis : Diagnosis
-        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
-        keep boxes.
+        The diagnosis of these annotations and predictions. A sum of diagnoses is refused, because
+        sums do not keep boxes.
     annotations, predictions : Scenes
         The scenes that were diagnosed.
     error : str
@@ -140,7 +141,7 @@ def worst_cases(
     Returns
     -------
     list of Case
-        Worst first; ties in input order.
+        The cases, worst first; ties in input order.
 
     Raises
     ------
@@ -284,15 +285,16 @@ def _check_similarities(
     if kinds and (similarities is None or error not in COMPARED):
         raise InputError(
             f"kinds {', '.join(kinds)}: only the errors {' and '.join(COMPARED)}, which are "
-            f"compared with annotations, have a kind; give one of these, with similarities"
+            "compared with annotations, have a kind; give one of these errors, with similarities"
         )
 
 
 def _check_similar_triplets(similarities: Similarities | None, predictions: Scenes) -> None:
     if similarities is not None and len(similarities.kind) != len(predictions.triplet_pair):
         raise InputError(
-            f"the similarities are of {len(similarities.kind):,} predicted triplets, and there "
-            f"are {len(predictions.triplet_pair):,}: give the similarities of these predictions"
+            f"the similarities are of {len(similarities.kind):,} predicted triplets, but the "
+            f"predictions have {len(predictions.triplet_pair):,}: give the similarities of these "
+            "predictions"
         )
 
 
@@ -469,7 +471,7 @@ def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
     repaired = f"becomes a true positive of {name} ({ious(view, mine, theirs)})"
     by_pair = LABELS[label] == "action" and view.protocol.pairing == "triplet"
     if by_pair and view.annotations.triplet_pair[meant] not in joined_pairs(view, triplet):
-        repaired += ", for a pair that its boxes do not reach"
+        repaired += ", for a pair that the predicted boxes do not reach"
     superseded = ledger.row_score[ledger.true & (ledger.row_annotation == annotation)]
     if len(superseded):
         repaired += ", in place of the true positive "

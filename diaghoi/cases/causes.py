@@ -7,20 +7,20 @@ that really is wrong may fit a pattern.
 
 - Annotators redraw the boxes for each interaction, so the same person or object is boxed several
   times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by
-  more than 0.7, so a near duplicate alone explains nothing. A near duplicate is a cause if the
-  prediction would find its triplet if the two boxes were treated as one.
+  more than 0.7, so a near duplicate alone explains nothing. A near duplicate is a cause if treating
+  the two boxes as one would let the prediction find its triplet.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
-  time-sensitive classes of HICO-DET. The table does not list the classes that these are confused
-  with; the text names catching and throwing a frisbee, and boarding and leaving an airplane. The
-  counterparts in ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this package: HOI
-  classes of the same object whose actions come before or after the listed action and can look the
-  same in a picture. Examples are the reverse action, another motion through the same pose, and the
-  beginning or end of the action. Actions that may happen at the same time (hold a racket, swing it)
-  are not counterparts. 26 of the 68 classes have no counterpart, because HICO-DET lacks the class,
-  such as closing what is opened.
-- Annotators omit verbs and people. Other verbs on the same pair are weak evidence: by definition,
-  nearly all action errors on HICO-DET are on a pair with other verbs.
+  time-sensitive classes of HICO-DET. The table does not list the classes that look like the
+  time-sensitive classes; the text names catching and throwing a frisbee, and boarding and leaving
+  an airplane. The counterparts in ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this
+  package: HOI classes of the same object whose actions come before or after the listed action and
+  can look the same in a picture. Examples of counterparts are the reverse action, another motion
+  through the same pose, and the beginning or end of the action. Actions that may happen at the same
+  time (hold a racket, swing it) are not counterparts. 26 of the 68 classes have no counterpart,
+  because HICO-DET lacks the class: open refrigerator, for example, has no close refrigerator.
+- Annotators omit verbs and people. Other verbs on the same pair are weak evidence: nearly all
+  action errors on HICO-DET are, by definition, on a pair annotated with other verbs.
 """
 
 from __future__ import annotations
@@ -85,26 +85,28 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "time_sensitive",
             "Time-sensitive",
-            "Its pair is annotated with a class that cannot be told from the predicted class in a "
+            "The predicted pair is annotated with a class that cannot be told from the predicted "
+            "class in a "
             "still picture, such as 'catch frisbee' and 'throw frisbee'.",
         ),
         Cause(
             "other_verb",
             "Other verb",
-            "Its pair is annotated with other verbs only. Either the annotation lacks a verb, or "
+            "The predicted pair is annotated with other verbs only. Either the annotation lacks a "
+            "verb, or "
             "the model is wrong.",
         ),
         Cause(
             "person_without_triplet",
             "Person without triplet",
-            "Its person is annotated, but in no triplet.",
+            "The predicted person is annotated, but in no triplet.",
         ),
         Cause(
             "confident_person",
             "Confident person",
-            f"Its person box reaches IoU {BACKGROUND_IOU} with no annotated person, but "
-            "predictions with that box score at least as high as those for half of the people "
-            "found in the image.",
+            f"The predicted person box reaches IoU {BACKGROUND_IOU} with no annotated person, but "
+            "predictions with that box score at least as high as predictions for half of the "
+            "people found in the image.",
         ),
         Cause("model", "None of these patterns", "None of these."),
     )
@@ -121,16 +123,16 @@ class Causes:
     names : tuple of str
         The causes that apply to the data set, in the order of :data:`CAUSES`. ``time_sensitive``
         needs a list of classes, which exists only for HICO-DET. If predictions are matched by
-        person (V-COCO), people without actions are annotated as such, and
-        ``person_without_triplet`` does not apply.
+        person (V-COCO), people without actions are annotated, too, so ``person_without_triplet``
+        does not apply.
     row_cause : (R,) int8 array
         Cause of each row of the ledger, as a position in ``names``; -1 for true positives.
     row_label : (R,) int8 array
-        Label of each row.
+        Label of each row of the ledger.
     delta_map : dict of dict
         Change in mAP when the false positives with a cause are removed, by cause and split: signed
-        fractions; None if mAP is undefined before or after. If these predictions had been right,
-        mAP could have risen by more.
+        fractions; None if mAP is undefined before or after the removal. If the removed predictions
+        had been right, mAP could have risen by more.
     """
 
     names: tuple[str, ...]
@@ -150,7 +152,7 @@ class Causes:
         """Return ``count``, ``share``, ``action_share`` and ``delta_map`` of each cause.
 
         ``share`` is the fraction of all false positives and ``action_share`` the fraction of all
-        action errors that have the cause; None if there are no such errors.
+        action errors that have the cause; None if there are no false positives or no action errors.
         """
         counts = self.table.sum(axis=1)
         actions = self.table[:, ACTION]
@@ -174,8 +176,8 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
     Parameters
     ----------
     diagnosis : Diagnosis
-        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
-        keep boxes.
+        The diagnosis of these annotations and predictions. A sum of diagnoses is refused, because
+        sums do not keep boxes.
     annotations, predictions : Scenes
         The scenes that were diagnosed.
 
@@ -259,7 +261,7 @@ def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.
     fits, fits_missed = fits_near_duplicate(images)
     time_sensitive, other = other_verbs(images, counterpart)
     # If the only triplets that a prediction fits are already found, the prediction repeats one of
-    # the found triplets. Neither the boxes nor the other verbs of the pair explain this error.
+    # the found triplets. Neither the boxes nor the other verbs of the pair explain the repetition.
     evidence = {
         "near_duplicate_annotation": fits_missed,
         "time_sensitive": time_sensitive & ~fits,

@@ -31,7 +31,7 @@ class NearestBox:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MatchedImages:
-    """A few images of joined scenes, matched again separately from the others.
+    """A few images of joined scenes, matched again separately from the other images.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class MatchedImages:
         return self.matched.protocol
 
     def annotated(self, row: int) -> int:
-        """Convert the row of an annotated triplet in the full scenes to its row here."""
+        """Convert the row of an annotated triplet in the full scenes to its row in these images."""
         return int(np.searchsorted(self.annotation_rows, row))
 
     def predicted(self, row: int) -> int:
-        """Convert the row of a predicted triplet in the full scenes to its row here."""
+        """Convert the row of a predicted triplet in the full scenes to its row in these images."""
         return int(np.searchsorted(self.prediction_rows, row))
 
     def boxes(self, scenes: Scenes, triplet: int) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from diaghoi.exceptions import InputError
 RIGHT, FALSE, MISSED = "right", "false", "missed"
 OUTCOMES = (RIGHT, FALSE, MISSED)
 LEGIBLE = 8
-"""Maximum number of triplets of a model in one image before their boxes become indistinguishable.
+"""Largest number of triplets of a model in one image whose boxes can still be told apart.
 """
 
 
@@ -38,7 +38,7 @@ class PairOutcome:
     name : str
         The interactions: ``ride, straddle bicycle``.
     caption : str
-        The same text with the detector's scores, if any: ``ride 0.90, straddle 0.80 bicycle``.
+        The interactions with the detector's scores, if any: ``ride 0.90, straddle 0.80 bicycle``.
     score : float or None
         Highest score of the predictions; None if the pair is missed or the detector gives no
         scores.
@@ -118,9 +118,9 @@ def telling(
     -------
     list of str
         For one detector, images with many different outcomes and few triplets come first. For
-        several detectors, the images where the last detector gains most over the first alternate
-        with those where it loses most, and images with more than :data:`LEGIBLE` triplets of a
-        detector come last.
+        several detectors, images where the last detector gains most over the first alternate with
+        images where the last detector loses most; images with more than :data:`LEGIBLE` triplets of
+        a detector come last.
     """
     table = np.asarray(counts).reshape(len(counts), len(images), len(OUTCOMES))
     total = table.sum(axis=(0, 2))
@@ -151,7 +151,7 @@ def shared_outcomes(
         Names of images in these diagnoses.
     threshold : float, optional
         Lowest score of the predictions that count. The default is the score at which each detector
-        has its best F1; if no prediction is right, all count.
+        has its best F1; if no prediction is right, all predictions count.
     top : int, optional
         Number of images to choose with :func:`telling`.
 
@@ -205,8 +205,8 @@ def image_outcomes(
     Parameters
     ----------
     diagnosis : Diagnosis
-        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
-        keep boxes.
+        The diagnosis of these annotations and predictions. A sum of diagnoses is refused, because
+        sums do not keep boxes.
     annotations, predictions : Scenes
         The scenes that were diagnosed.
     images : sequence of str
@@ -254,7 +254,7 @@ def _unfound(ledger: Ledger, shown: BoolArray) -> BoolArray:
 
 
 def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOutcome]:
-    """Combine the triplets of each pair into one outcome, in order."""
+    """Combine the triplets of each pair into one outcome, in the order of the triplets."""
     by_pair: dict[int, list[int]] = {}
     for triplet in triplets.tolist():
         by_pair.setdefault(int(scenes.triplet_pair[triplet]), []).append(triplet)

@@ -1,6 +1,6 @@
 """Count association errors that pair a person with themselves.
 
-If people can be objects, too, a detector that scores all pairs of boxes pairs some people with a
+If people can also be objects, a detector that scores all pairs of boxes joins some people with a
 second box of the same person. Both boxes are right, but no annotated triplet joins them.
 """
 
@@ -29,14 +29,14 @@ def paired_with_itself(
 ) -> dict[str, Any]:
     """Count the association errors that pair one annotated object with itself.
 
-    In such an error, the annotated boxes that the two predicted boxes overlap most show one object;
-    see :func:`~diaghoi.cases.annotation_faults.are_one`.
+    In such an error, the annotated boxes that the two predicted boxes overlap most show the same
+    object; see :func:`~diaghoi.cases.annotation_faults.are_one`.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
-        keep boxes.
+        The diagnosis of these annotations and predictions. A sum of diagnoses is refused, because
+        sums do not keep boxes.
     annotations, predictions : Scenes
         The scenes that were diagnosed.
 
@@ -44,7 +44,7 @@ def paired_with_itself(
     -------
     dict
         ``count``, ``share`` (of the association errors; None if there are none) and ``delta_map``
-        (the signed change in mAP when these predictions are removed, by split).
+        (the signed change in mAP when the counted errors are removed, by split).
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> B
 
 
 def _closest(overlap: Overlap, entries: IntArray) -> IntArray:
-    """Return the annotated box that each predicted box overlaps most in the entries; -1 if none."""
+    """Return the annotated box that each predicted box overlaps most among entries; -1 if none."""
     closest = np.full(len(overlap.cell_of_predicted), -1, dtype=np.int64)
     # Ties go to the first annotated box.
     order = np.lexsort(

@@ -63,11 +63,11 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
 
 
 def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
-    # Files that list boxes contain many that are in no pair; such boxes could not find the triplet.
+    # Files that list boxes contain many boxes outside all pairs, which could not find the triplet.
     if near.box < 0:
         return f"no {name} box is in a predicted pair"
     if near.iou == 0:
-        return f"no {name} box of a predicted pair overlaps it"
+        return f"no {name} box of a predicted pair overlaps the annotated box"
     if near.iou < 0.01:
         return f"the best {name} box of a predicted pair reaches less than IoU 0.01"
     return f"the best {name} box of a predicted pair reaches IoU {shown_iou(view, near.iou)}"
@@ -92,7 +92,7 @@ def _duplicate(view: MatchedImages, triplet: int) -> str:
     candidate = view.matched.candidates.claimed
     first = np.flatnonzero(view.matched.found & (candidate == candidate[triplet]))[0]
     rank = f"ranks higher (score {shown_score(view.predictions.scores[first])})"
-    rank = rank if view.predictions.ranked else "is listed before it"
+    rank = rank if view.predictions.ranked else "is listed earlier"
     return f"a prediction that {rank} has already found '{_class(view, triplet)}' for this pair"
 
 
@@ -315,7 +315,7 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
     other = view.closest_of_all(box)
     fits = reaches(view.protocol, other.iou) & view.protocol.categories_count
     if near.box < 0 and fits:
-        return f"the {role} box fits {_a_box(view, other)}; none is annotated as {category}"
+        return f"the {role} box fits {_a_box(view, other)}; no box is annotated as {category}"
     if near.box < 0:
         return f"no box is annotated as {category}" if category else "no box is annotated"
     if near.iou == 0:
@@ -342,7 +342,7 @@ def _category(scenes: Scenes, box: int, view: MatchedImages) -> str:
 
 def _a_box(view: MatchedImages, near: NearestBox) -> str:
     name = view.annotations.vocabulary.objects[int(view.annotations.box_label[near.box])]
-    return f"one annotated as {name.replace('_', ' ')} (IoU {shown_iou(view, near.iou)})"
+    return f"a box annotated as {name.replace('_', ' ')} (IoU {shown_iou(view, near.iou)})"
 
 
 def _class(view: MatchedImages, triplet: int) -> str:
@@ -362,7 +362,7 @@ def _counted(view: MatchedImages) -> BoolArray:
 
 
 def _verbs(view: MatchedImages, of: BoolArray) -> str:
-    """List the verbs of the given annotated triplets, if they count."""
+    """List the verbs of those given annotated triplets that count."""
     annotations = view.annotations
     verbs = dict.fromkeys(annotations.triplet_verb[of & _counted(view)].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]

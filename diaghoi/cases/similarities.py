@@ -14,9 +14,9 @@ import numpy as np
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 
 NEAR, PLAUSIBLE = 0.75, 0.5
-"""An error is *near* if its similarity is at least the first value, and *plausible* if it is above
-the second. With equal weights, the right object alone gives a wrong action a similarity of 0.5, so
-a similarity of exactly 0.5 is not plausible.
+"""An error is *near* if its similarity is at least ``NEAR``, and *plausible* if its similarity is
+above ``PLAUSIBLE``. With equal weights, the right object alone gives a wrong action a similarity of
+0.5, so a similarity of exactly 0.5 is not plausible.
 """
 KINDS = {
     "near": f"Near (σ >= {NEAR:g})",

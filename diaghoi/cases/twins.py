@@ -1,8 +1,8 @@
 """Count annotated triplets that are missed because annotators drew their boxes twice.
 
 Some triplets are annotated twice, with slightly different boxes. A detector that gives each person
-and object one box finds only one of the two triplets. The other counts as not found, whatever the
-detector does, and no false positive reveals this.
+and object one box finds only one of the two triplets. The second annotation counts as not found,
+whatever the detector does, and no false positive reveals the fault.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     """Count the unfound triplets whose twin is found, and measure their cost.
 
     The twin of a triplet has the same image and class, and each of its boxes overlaps the triplet's
-    box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. The two may be one
-    triplet drawn twice, or neighbours. Unfound triplets have no true positive; they include the
-    triplets of the error ``missed_gt``, which also have no assigned prediction.
+    box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. A triplet and its
+    twin may be one triplet drawn twice, or neighbours. Unfound triplets have no true positive; they
+    include the triplets of the error ``missed_gt``, which also have no assigned prediction.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
-        keep boxes.
+        The diagnosis of these annotations and predictions. A sum of diagnoses is refused, because
+        sums do not keep boxes.
     annotations, predictions : Scenes
         The scenes that were diagnosed.
 
@@ -42,7 +42,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     -------
     dict
         ``count``, ``share`` (of the annotated triplets) and ``delta_map`` (the signed change in mAP
-        when these triplets no longer count as positives, by split).
+        when the counted triplets are no longer positives, by split).
 
     Raises
     ------

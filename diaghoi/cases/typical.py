@@ -20,7 +20,7 @@ def typical_cases(
     hoi: int | None = None,
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose one case of each error: the first case of the class with the most such errors.
+    """Choose one case of each error: the first case of the class that has the error most often.
 
     If a class is given, the case is the first of that class.
 

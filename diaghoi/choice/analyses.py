@@ -25,7 +25,7 @@ from diaghoi.statistics.significance import holm, shown_p
 
 LEVEL = 0.05
 ROUNDING = 1e-9
-# Row subjects of each table of distractors.
+# Columns that name the subject of a row, for each table of distractors.
 DISTRACTORS = {
     "classes": ("class", "verb", "object"),
     "verbs": ("verb",),
@@ -64,7 +64,7 @@ def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
 
 
 def _rates(counts: Tally, options: IntArray, which: BoolArray) -> dict[str, Any]:
-    """Compare the numbers over the questions selected by a (Q,) mask."""
+    """Compare the numbers of picked and right options over the questions in a (Q,) mask."""
     right, picked, hit = counts.options[:, which]
     wrong = (options[which] - right).sum()
     return {
@@ -92,12 +92,12 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
     -------
     dict of list
         Tables ``classes``, ``verbs`` and ``objects`` list the wrong options that were picked; two
-        more list confusions. A wrong option counts in ``confused_verbs`` if a right option has the
-        same object, and otherwise in ``confused_objects``: once for each right verb or object of
-        the question. Each row has its names, ``shown`` (number of chances to mislead a model),
-        ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions, ``instead``
-        (number of cases without any right option of that verb or object). Rows are ordered by
-        ``picked``, then by rate.
+        more tables list confusions. A wrong option counts in ``confused_verbs`` if a right option
+        has the same object, and otherwise in ``confused_objects``: once for each right verb or
+        object of the question. Each row has its names, ``shown`` (number of chances to mislead a
+        model), ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions,
+        ``instead`` (number of cases without any right option of that verb or object). Rows are
+        ordered by ``picked``, then by rate.
     """
     counts: dict[str, dict[tuple[str, ...], list[int]]] = {
         name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS
@@ -132,7 +132,7 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
 def _replaced(
     questions: Questions, question: Question, option: str
 ) -> Iterator[tuple[str, tuple[str, ...], set[str]]]:
-    """Yield the tables and rows of a wrong option, with the right options that it replaces.
+    """Yield the table rows of a wrong option, with the right options of each confusion.
 
     A right option that names the wrong option's class in another spelling is skipped.
     """
@@ -142,9 +142,9 @@ def _replaced(
     yield "objects", (wrong.object,), set()
     right = {each: questions.interaction_of(each) for each in question.right}
     same = {each: named for each, named in right.items() if named.object == wrong.object}
-    # The mistake is the object only if no right option shares it, and otherwise the verb.
+    # If no right option shares the object, the mistake is the object, and otherwise the verb.
     part = "verb" if same else "object"
-    # Several right options may share a verb or object, but it is still one mistake.
+    # Several right options may share a verb or object, but a wrong option is still one mistake.
     replaced: dict[str, set[str]] = defaultdict(set)
     for each, named in (same or right).items():
         replaced[getattr(named, part)].add(each)
@@ -168,10 +168,11 @@ def position_bias(answers: Answers) -> dict[str, Any] | None:
         ``questions`` (number of answers with known option order); ``statistic``, ``degrees`` (of
         freedom: 0 if every stratum is picked completely or not at all) and ``p`` of the test, None
         with 0 degrees; ``positions``, in displayed order, each with its letter ``position``,
-        ``shown`` and ``picked`` (number of times an option was there, and was picked), ``expected``
-        (picks if the order did not matter), ``excess`` (additional picks, as a share of ``shown``),
-        the two-sided ``p``, None if nothing can differ, and ``p_holm``, corrected for the number of
-        positions; and the outcome as a ``sentence``. None if the order is unknown for all answers.
+        ``shown`` and ``picked`` (how often an option stood at the position, and was picked),
+        ``expected`` (picks if the order did not matter), ``excess`` (additional picks, as a share
+        of ``shown``), the two-sided ``p``, None if nothing can differ, and ``p_holm``, corrected
+        for the number of positions; and the outcome as a ``sentence``. None if the order is unknown
+        for all answers.
     """
     from scipy.stats import chi2
 

@@ -35,7 +35,7 @@ FILLERS = ("None", "None of the above", "None of these")
 MISSING, CHOSEN = "missing", "chosen"
 REPLIES = "replies"
 """Origin of answers given by a model."""
-# Keys of a line.
+# Keys of a JSON line of answers.
 KEYS = {"image", "question", "options", "reply", "chosen"}
 
 
@@ -75,7 +75,7 @@ class Answers:
         Remarks on the numbers.
     how, where : str
         Origin of the answers: :data:`REPLIES`, or how the triplets of a detector were selected and
-        where they count.
+        on which boxes they count.
     """
 
     label: str
@@ -126,7 +126,7 @@ def load_answers(path: str | PathLike[str]) -> Content | None:
 
 
 def _is_published(value: Any) -> bool:
-    """Check whether a value has the published layout: its keys are images, not those of a line."""
+    """Check whether a value has the published layout, whose keys are images, not keys of lines."""
     return isinstance(value, dict) and all(isinstance(value[k], dict) for k in KEYS & value.keys())
 
 
@@ -138,7 +138,7 @@ def read_answers(
     Parameters
     ----------
     source : path or Content
-        A file as described above, possibly already loaded.
+        A file in one of the layouts of this module, possibly already loaded.
     questions : Questions
         The questions.
     label : str, optional
@@ -176,7 +176,7 @@ def read_answers(
     if not answers:
         raise InputError(
             f"{content.file}: answers none of the {len(questions)} questions of {questions.file}"
-            + (f"; the first answer here is for {unasked[0]}" if unasked else "")
+            + (f"; the first answer in the file is for {unasked[0]}" if unasked else "")
             + "; give the answers to these questions"
         )
     return Answers(
@@ -188,7 +188,7 @@ def read_answers(
 
 
 def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the answers of a file with their locations in it."""
+    """Yield the answers of a file, each with its location in the file."""
     value, file = content.value, content.file
     if content.container != "json":
         raise InputError(f"{file}: holds no answers; give JSON lines with image and reply")
@@ -209,7 +209,7 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
     image, name = entry(where, line, "image"), line.get("question")
     for key, value in (("image", image), ("question", name)):
         if not isinstance(value, str | None):
-            raise InputError(f"{where}: {key}: {shown(value)}; give its name")
+            raise InputError(f"{where}: {key}: {shown(value)}; give a name")
     if name is None and {(image, FIRST), (image, "QA_1")} <= questions.index_of.keys():
         raise InputError(
             f"{where}: question: missing; image {image!r} has several: say which, {FIRST!r} or "

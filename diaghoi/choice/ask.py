@@ -4,8 +4,8 @@ Setting 1 asks about the whole picture, setting 2 about the person in a given bo
 about that person after the model or a detector has found them. Setting 3 uses the found box instead
 of the annotated one if a found box reaches IoU 0.5 with the person in question; otherwise nothing
 is picked. Among several boxes, the one with the largest overlap counts. The published scripts use
-the first box, and IoU > 0.5 of continuous boxes, whereas this package uses >= 0.5 under the
-convention of the data set.
+the first box, and IoU > 0.5 of boxes of width x2 - x1, whereas this package uses IoU >= 0.5 under
+the convention of the data set.
 
 Each answer is a JSON line in the layout of :mod:`diaghoi.choice.answers`, along with the settings
 of the run.
@@ -81,10 +81,10 @@ class Asker(pictures.FileAsker):
     Parameters
     ----------
     questions : Questions
-        The questions to ask. The other parameters are as in
-        :class:`diaghoi.formats.pictures.FileAsker`, and:
+        The questions to ask. The parameters not listed are those of
+        :class:`diaghoi.formats.pictures.FileAsker`.
     setting : {1, 2, 3}
-        Setting of the paper.
+        Setting of the paper: whole picture, given person or found person.
     people : AnswerFile or None
         Store of the replies that give person boxes; needed in setting 3 if there are no detections.
     detections : Detections or None
@@ -177,7 +177,7 @@ class Asker(pictures.FileAsker):
         return notes
 
     def run(self) -> pictures.Unasked:
-        """Ask, and store each answer and each reply about people as it arrives."""
+        """Ask the questions, and store each answer and each reply about people as it arrives."""
         if self.people is not None:
             self.people.repair()
         return super().run()
@@ -194,7 +194,7 @@ class Asker(pictures.FileAsker):
         notes = []
         if without and found_first:
             notes.append(
-                f"in {without:,} questions the person was not found; nothing is picked there"
+                f"in {without:,} questions, the person was not found and nothing is picked"
             )
         if unread:
             what = "replies about people have no readable boxes"
@@ -231,8 +231,8 @@ class Asker(pictures.FileAsker):
         if reply is None:
             assert self.people is not None
             reply = self.client.ask(pictures.message(url, prompts.people_text(frame)))
-            # The reply is stored before its questions are asked, so that it is not paid for twice
-            # if one fails.
+            # The reply about people is stored before the image's questions are asked, so that a
+            # failed question does not mean paying twice for the reply.
             recorded = {key: self.recorded[key] for key in OF_PEOPLE}
             self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply

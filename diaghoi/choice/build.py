@@ -8,7 +8,7 @@ omits 320 of the 9,658 HICO-DET images without giving a reason.
 
 Every question has four options; the annotated interactions are right. As in the published
 questions, more than four annotated interactions are reduced to a sample of four; no option is then
-wrong. The evaluation shuffles the options, so their order does not matter here.
+wrong. The evaluation shuffles the options, so the order of options in a question does not matter.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class ChoiceBenchmark:
     def of_setting(self, setting: str) -> tuple[Question, ...]:
         """Return the questions of a setting.
 
-        Settings 2 and 3 share their questions. Setting 3 does not show the box, but the person that
-        is found must overlap it.
+        Settings 2 and 3 share their questions. Setting 3 does not show the person's box, but the
+        found person must overlap that box.
         """
         return self.scenes if setting == SETTINGS[0] else self.people
 
@@ -235,12 +235,12 @@ def screen(
     """Let judges decide which candidates are negatives.
 
     The first judge that sees pictures groups the candidates, and keeps the candidates that it calls
-    inconsistent with the picture. The second judge confirms them: candidates that it calls negative
-    are accepted. Candidates that the second judge calls positive may merely be hard for this judge.
-    Without these candidates the benchmark would be easy for the same model, so a third judge
-    decides on them. First, judges that see only words rule out the candidates that they call
-    consistent. A candidate becomes a negative only if judges say so, never because they say
-    nothing.
+    inconsistent with the picture. The second judge confirms the kept candidates: candidates that it
+    calls negative are accepted. Candidates that the second judge calls positive may merely be hard
+    for this judge. Without the hard candidates, the benchmark would be easy for the second judge's
+    model, so a third judge decides on the hard candidates. First, judges that see only words rule
+    out the candidates that they call consistent. A candidate becomes a negative only if judges say
+    so, never because they say nothing.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def screen(
     judges : sequence of Judge
         Judges in the order of the stages.
     progress : callable
-        Called with the name of each judge and the number of its candidates before it is asked.
+        Function called before each judge is asked, with the judge's name and number of candidates.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def screen(
     for judge, part in zip(seeing, ("groups", "confirms"), strict=False):
         before, left = left, refuted(judge, part, left)
     if len(seeing) == STAGES:
-        # The third judge sees only the candidates that the second did not confirm.
+        # The third judge sees only the candidates that the second judge did not confirm.
         pairs = list(zip(before, left, strict=True))
         doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
         decided = refuted(seeing[2], "decides", doubted)
@@ -314,9 +314,9 @@ def drawn_targets(
 ) -> dict[str, list[Target]]:
     """Choose the targets of questions in each image, the scene first.
 
-    An image's list is empty if the objects have too few other actions. Targets that need no
-    negatives get no candidates, so judges do not see them. The seed determines the person of each
-    image.
+    An image gets an empty list if its objects have too few actions besides the annotated actions.
+    Targets that need no negatives get no candidates, so judges do not see them. The seed determines
+    the person of each image.
     """
     drawn = {}
     for each in image_targets:
@@ -364,7 +364,7 @@ def options_of(
 def _texts(
     interactions: Sequence[Interaction], number: int, rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """Draw at most a given number, and return their texts in the original order."""
+    """Draw at most ``number`` interactions, and return their texts in the original order."""
     if len(interactions) > number:
         places = rng.permutation(len(interactions))[:number].tolist()
         interactions = [interactions[place] for place in sorted(places)]
@@ -390,6 +390,6 @@ def _notes(
     if vocabulary.name not in named and vocabulary.name != "swig-hoi":
         what = f" {vocabulary.name}" if vocabulary.known else " and its description"
         yield (
-            f"images like {scenes[0].image} do not show the data set; give --dataset{what} where "
-            "these questions are scored"
+            f"image names like {scenes[0].image} do not reveal the data set; give --dataset{what} "
+            "when scoring the questions"
         )

@@ -91,7 +91,7 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     Returns
     -------
     list of ImageTargets
-        In image order; independent of the order of boxes and triplets.
+        The targets in image order, independent of the order of boxes and triplets.
     """
     vocabulary = annotations.vocabulary
     verbs, objects = verb_names(vocabulary), object_names(vocabulary)
@@ -139,7 +139,8 @@ def _people(
     margin = annotations.vocabulary.protocol.margin
     people = distinct_people(boxes, margin)
     reached = same_person(people, boxes, margin)
-    # A triplet is right for one person, but is not a candidate for anybody whose box it overlaps.
+    # A triplet is right for one person, but is no candidate for any person whose box overlaps the
+    # triplet's human box.
     owner = reached.argmax(axis=0).tolist()
     for number, (person, on) in enumerate(zip(people.tolist(), reached.tolist(), strict=True)):
         own = [each for (_, each), which in zip(done, owner, strict=True) if which == number]

@@ -1,11 +1,11 @@
 """Map options to HOI classes, and choose the classes that count for Macro-F1.
 
 Options are written ``ride a/an bicycle``; on SWIG-HOI they are verbs between two people. As in the
-published scorer, spaces in verbs and objects become underscores, and each option with
-``no_interaction`` is the class of its object. Macro-F1 covers only the benchmark's classes: the 600
-classes of HICO-DET; on V-COCO, also its actions with any object; on SWIG-HOI, its verbs. The
-published files contain a few other options (``work on a/an laptotp``), which count in the other
-numbers.
+published scorer, spaces in verbs and objects become underscores, and each option that contains
+``no_interaction`` gets the verb ``no_interaction``. Macro-F1 covers only the benchmark's classes:
+the 600 classes of HICO-DET; on V-COCO, also its actions with any object; on SWIG-HOI, its verbs.
+The published files contain a few other options (``work on a/an laptotp``), which count in all
+metrics except Macro-F1.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ def object_names(vocabulary: Vocabulary) -> list[str]:
 def time_sensitive_classes() -> frozenset[Interaction]:
     """Return the 68 classes of HICO-DET in appendix A of CrossHOI-Bench, table 5.
 
-    A still picture does not show in which direction such an action proceeds. Classes are compared
-    by name, so the list applies to any data set with the same verbs and objects.
+    A still picture does not show in which direction a time-sensitive action proceeds. Classes are
+    compared by name, so the list applies to any data set with the same verbs and objects.
     """
     return frozenset(_counterparts()[0])
 
 
 def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
-    """Find classes that a still picture cannot distinguish, spelled as in :func:`normalised`.
+    """Find the classes that look like an annotated class in a still picture, normalised.
 
     The relation is symmetric, no matter which of two counterparts is listed: ``throw frisbee`` is
     found for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.

@@ -69,7 +69,7 @@ def compare_choices(
         confidence=confidence,
         progress=progress,
     )
-    # The path names the table and the column of a comparison.
+    # The path of a difference names the table and the column of a comparison.
     return [replace(each, path=f"choice.{each.path}.{OVERALL}") for each in differences]
 
 

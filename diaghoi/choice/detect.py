@@ -3,15 +3,15 @@
 As in the published script of CrossHOI-Bench, the five best triplets of an image count, including
 ties with the fifth. Triplets whose human box reaches IoU 0.5 with the box of a question answer this
 question: they pick the options that name one of their classes. The paper (section 3.1) uses "top-5
-predictions for each question", which can also mean the five best on the person; this is an option
-(``top_question``). Questions without boxes (setting 1) are about the whole image. A detector finds
-people itself, so settings 2 and 3 are equivalent.
+predictions for each question", which can also mean the five best on the person; ``top_question``
+selects that reading. Questions without boxes (setting 1) are about the whole image. A detector
+finds people itself, so settings 2 and 3 are equivalent.
 
-Two details differ from the published script. The script requires IoU > 0.5 of continuous boxes,
-this package >= 0.5 under the convention of the data set, with one-based boxes on HICO-DET. The
-script also counts an option twice if two triplets name it: a wrong option is then two errors, and a
-right option prevents an exact match. On SWIG-HOI, the script compares only verbs; here the object
-must also be a person, because the questions are about people.
+Two details differ from the published script. The script requires IoU > 0.5 of boxes of width x2 -
+x1; this package requires IoU >= 0.5 under the convention of the data set, with one-based boxes on
+HICO-DET. The script also counts an option twice if two triplets name it: a wrong option is then two
+errors, and a right option prevents an exact match. On SWIG-HOI, the script compares only verbs; in
+this package, the object must also be a person, because the questions are about people.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[Match, ...] = get_args(Match)
-# Boxes that triplets must match: none, the first, or both.
+# Boxes that triplets must match: none for a scene, the human box for a person, both for a pair.
 ROLES: tuple[Literal["human", "object"], ...] = ("human", "object")
 WHERE: dict[Match, str] = {
     "scene": "anywhere in the image",
@@ -136,7 +136,7 @@ def detected_answers(
 
 
 def match_of(questions: Questions, match: str | None) -> Match:
-    """Choose where triplets count, and check that the questions have the boxes for it."""
+    """Choose where triplets count, and check that the questions have the needed boxes."""
     if match is None:
         return "person" if any(each.human for each in questions.questions) else "scene"
     if match not in MATCHES:
@@ -236,8 +236,8 @@ def _notes(
     if match != "scene":
         what = "the person" if match == "person" else "person and object"
         yield (
-            f"{predictions.source}: finds {what} in {met:,} of {len(questions):,} questions; in "
-            "all others it picks nothing"
+            f"{predictions.source}: finds {what} in {met:,} of {len(questions):,} questions; the "
+            "answers to all other questions are empty"
         )
     if match == "person" and all(each.object is not None for each in questions.questions):
         yield (

@@ -78,7 +78,7 @@ class Tally:
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 
     def with_images_of(self, other: Tally) -> Tally:
-        """Append the counts of another model on the same questions, with its own copy of images."""
+        """Append another model's counts on the same questions, as if on further images."""
         rows = other.rows.copy()
         rows[0] += len(self.image)
         return replace(
@@ -100,7 +100,7 @@ class Tally:
         Returns
         -------
         dict of (B,) float64 array
-            By name; NaN if a metric is undefined.
+            The metrics by name; NaN if a metric is undefined.
         """
         sums = self._by_image @ weights
         questions, instance, exact, right, picked, hit = sums
@@ -123,7 +123,7 @@ class Tally:
 
     @cached_property
     def _by_image(self) -> csr_array:
-        """Return (6, N) sums over the questions of each image."""
+        """Return the sums of six numbers, (6, N), over the questions of each image."""
         from scipy.sparse import csr_array
 
         rows = np.stack([np.ones(len(self.image)), self.instance, self.exact, *self.options])
@@ -233,7 +233,7 @@ def evaluate_answers(
     Parameters
     ----------
     answers : Answers
-        From :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
+        Answers from :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
     people : mapping of bool, optional
         Whether each image is multi-person; by default, results do not distinguish single-person
         from multi-person images.
@@ -249,8 +249,8 @@ def evaluate_answers(
     notes = (*notes, *answers.notes)
     if (images := len(asked.images)) != len(asked):
         notes += (
-            f"{len(asked):,} questions on {images:,} images: exact match is their share of the "
-            f"questions; the published script divides by images, "
+            f"{len(asked):,} questions on {images:,} images: exact match is a share of the "
+            "questions; the published script divides by images, "
             f"{100 * int(counts.exact.sum()) / images:.2f}",
         )
     return ChoiceEvaluation(answers=answers, counts=counts, parts=parts, notes=notes)

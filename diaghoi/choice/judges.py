@@ -116,8 +116,9 @@ def similarity_judge(
 ) -> RuleJudge:
     """Create a judge that calls near synonyms of annotated actions consistent.
 
-    The table compares verbs, and is fitted to the verbs of the images. Two actions on the same
-    object count as possibly the same if their similarity, in [0, 1], reaches the threshold.
+    The table compares verbs, and its entries are matched to the verbs of the images. Two actions on
+    the same object count as possibly the same if their similarity, in [0, 1], reaches the
+    threshold.
     """
     targets = [each for image in image_targets for each in (image.scene, *image.people)]
     named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
@@ -128,8 +129,8 @@ def similarity_judge(
     notes = table.notes
     if missing:
         notes += (
-            f"{table.source or table.name}: does not have {len(missing)} of {len(verbs)} "
-            f"verbs, which are then not negatives: {some_of(missing)}",
+            f"{table.source or table.name}: lacks {len(missing)} of {len(verbs)} verbs, which "
+            f"therefore never become negatives: {some_of(missing)}",
         )
 
     def near(target: Target, candidate: Interaction) -> bool | None:
@@ -186,15 +187,15 @@ def file_judge(
                 )
     if not verdicts:
         raise InputError(
-            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; the "
-            f"first of those is {some_of(list(targets), 1)}, and the first here is "
-            f"{some_of(list(others), 1) or 'none'}"
+            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
+            f"the first image asked about is {some_of(list(targets), 1)}, and the first in the "
+            f"file is {some_of(list(others), 1) or 'none'}"
         )
-    note = f"{path}: {len(others)} of its images are not asked about: {some_of(list(others))}"
+    note = f"{path}: {len(others)} images of the file are not asked about: {some_of(list(others))}"
 
     def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)
-        # A verdict on the person takes precedence over one on the image.
+        # A verdict on the person takes precedence over a verdict on the image.
         on_image = verdicts.get((target.image, None, name), (None, ""))
         return verdicts.get((target.image, target.person, name), on_image)[0]
 
@@ -278,7 +279,7 @@ def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
 
 
 def judge_files(texts: Sequence[str], models: Collection[str]) -> list[Path]:
-    """List the files of judges, without models."""
+    """List the judges that are files, leaving out models."""
     return [
         _similarity(text)[0] if text.startswith(SIMILARITY) else Path(text)
         for text in texts
@@ -302,7 +303,7 @@ def read_judges(
     image_targets, vocabulary : sequence of ImageTargets, Vocabulary
         The images to judge, and the data set.
     models : mapping of str to Judge
-        The judges that are models, keyed by their text.
+        The judges that are models, keyed by their text on the command line.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def judge_text(
 ) -> str:
     """Write the question about some candidates, numbered from 1.
 
-    On request, the question states that the last reply could not be read.
+    With ``again``, the question states that the last reply could not be read.
     """
     who = "anybody in the picture" if target.box is None else "this person"
     lines = [_TASK.format(who=who)]
@@ -86,8 +86,8 @@ class ModelJudge(pictures.PictureAsker):
     Parameters
     ----------
     store : AnswerStore
-        Store of the model's answers. The other parameters are as in
-        :class:`diaghoi.formats.pictures.PictureAsker`, and:
+        Store of the model's answers. The parameters not listed are those of
+        :class:`diaghoi.formats.pictures.PictureAsker`.
     asks : int
         Maximum number of times to ask about candidates if replies are unreadable.
     notes : tuple of str
@@ -119,7 +119,7 @@ class ModelJudge(pictures.PictureAsker):
         left = self.left(asked)
         before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
         self.progress(before - after)
-        # The questions of a target are about its candidates.
+        # Each candidate of a target counts as one question.
         groups = [
             pictures.ImageQuestions(target.image, (target,) * len(target.candidates))
             for target in left
@@ -142,8 +142,8 @@ class ModelJudge(pictures.PictureAsker):
             verdicts.append({e: bool(score) for e, score in scores.items() if score is not None})
         if unread:
             self.notes += (
-                f"{self.name}: has no valid reply on {unread} candidates, which it does not "
-                "confirm as negatives; --ask-again asks again",
+                f"{self.name}: has no valid reply on {unread} candidates, so these candidates are "
+                "not confirmed as negatives; --ask-again asks again",
             )
         return verdicts
 

@@ -38,7 +38,7 @@ WORDS = {"single": False, "multi": True}
 # A larger number of people must be a mistake.
 _NUMBER = re.compile(r"0*[1-9]\d{0,8}")
 SAME_PERSON = 0.5
-"""IoU from which two boxes are one person: annotators redraw people for each interaction."""
+"""IoU from which two boxes count as one person, because annotators redraw people."""
 SURE = 0.5
 """Lowest score at which a detector's boxes count, as in the published scripts."""
 
@@ -59,9 +59,9 @@ def read_people(
     Returns
     -------
     multi_person : dict of bool
-        Entries by image, for the images listed in the file.
+        True for a multi-person image, by name, for the images listed in the file.
     notes : tuple of str
-        Source, and images that are not listed.
+        Notes on the source, and on images that are not listed.
 
     Raises
     ------

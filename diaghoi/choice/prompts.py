@@ -2,11 +2,11 @@
 
 A prompt has the picture, the question in the words of the published scripts (CrossHOI-Bench), the
 lettered options, and the instruction on the answer format in the words of the paper (section 3.1).
-The scripts word that instruction slightly differently. The scripts' placeholder ``<image>`` is
-omitted, because the picture is sent along with the text. As in the scripts, questions with fewer
-than four options are padded with "None". As by default in the scripts, a person is described by box
-coordinates rather than drawn into the picture; here, the coordinates are integers and their unit is
-stated.
+The scripts word the instruction on the answer format slightly differently. The scripts' placeholder
+``<image>`` is omitted, because the picture is sent along with the text. As in the scripts,
+questions with fewer than four options are padded with "None". As by default in the scripts, a
+person is described by box coordinates rather than drawn into the picture; here, the coordinates are
+integers and their unit is stated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ instruction, a model gives other numbers.
 """
 _NUMBER = r"\s*(-?\d{1,7}(?:\.\d{0,20})?)\s*"
 _BOX = re.compile(rf"[\[(]{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}[\])]")
-# Two corners, as in the first models that were trained to output boxes.
+# A box as two corners, the format of the first models that were trained to output boxes.
 _CORNERS = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]\s*,?\s*[\[(]{_NUMBER},{_NUMBER}[\])]")
 _NOBODY = re.compile(r"\[\s*\]")
 
@@ -120,7 +120,7 @@ def _name_objects(options: Sequence[str]) -> bool:
 
 
 def _worded(option: str) -> str:
-    """Unify the spelling of "no interaction" options; the files have three."""
+    """Unify the spelling of options without interaction; the files have three spellings."""
     if NO_INTERACTION not in option or ARTICLE not in option:
         return option
     named = parse_option(option)
@@ -140,7 +140,7 @@ def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
     """Parse the boxes with an area in a reply, in pixels.
 
     Four numbers, or two pairs of numbers, in brackets form a box; preceding reasoning is ignored.
-    None if the reply has no box and does not say that there is nobody.
+    Return None if the reply neither has a box nor says that there is nobody.
     """
     said = strip_reasoning(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)

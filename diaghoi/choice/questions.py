@@ -35,7 +35,7 @@ RIGHT, WRONG = "gt_choices", "wrong_choices"
 LETTERS = ascii_uppercase
 """Labels of the options shown to a model."""
 MOST_OPTIONS = len(LETTERS)
-# No picture is larger, and much larger integers do not fit into a float.
+# No picture has larger coordinates, and much larger integers do not fit into a float.
 FARTHEST = 1e300
 Box = tuple[float, float, float, float]
 # Prefixes of image names in known data sets.
@@ -99,7 +99,8 @@ class Questions:
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
         """Return the protocol for comparing boxes: that of the data set.
 
-        If the data set is unknown, the protocol of ``other`` is used, and otherwise HICO-DET's.
+        For an unknown data set, the protocol of ``other`` is used or, without a known ``other``,
+        HICO-DET's.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET
@@ -168,8 +169,8 @@ class Questions:
             first = shown(next(iter(values))) if values else "missing"
             raise InputError(
                 f"{file}: none of the {len(values)} images is asked about in {self.file}; the "
-                f"first is {first} here and {self.images[0]!r} there; give a file on the images of "
-                "the questions"
+                f"first image is {first} in this file and {self.images[0]!r} in the questions; "
+                "give a file on the images of the questions"
             )
         return joined
 
@@ -219,7 +220,7 @@ def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) -> Any:
-    """Return the value of a key; it must exist, and must not be empty if that is forbidden."""
+    """Return the value of a key, which must exist and, unless ``empty``, must not be empty."""
     value = row.get(key)
     if key not in row or (not empty and value in (None, "")):
         keys = list(map(str, row))
@@ -245,7 +246,7 @@ def read_questions(
     Parameters
     ----------
     path : path
-        A JSON file as described above.
+        A JSON file in the layout that this module describes.
     dataset : str or Vocabulary, optional
         Data set of the questions. By default, image names distinguish HICO-DET and V-COCO; options
         that are single verbs indicate SWIG-HOI, and otherwise the options are the classes.
@@ -253,7 +254,8 @@ def read_questions(
     Raises
     ------
     InputError
-        If the file is not such JSON; the message names file, image, question and field.
+        If the file does not have the layout of questions; the message names file, image, question
+        and field.
     """
     content = load(path)
     if content.container != "json" or not isinstance(content.value, dict) or not content.value:

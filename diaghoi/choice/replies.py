@@ -33,7 +33,7 @@ How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
 # Only the start and the end of a longer reply are read: a runaway model repeats itself in between.
 BEGINNING, ENDING = 2_000, 18_000
-# Kinds of replies without a readable choice, which count as empty and are listed.
+# Kinds of replies without a readable choice; a result counts such replies as empty and lists them.
 UNREAD = ("refusal", "empty", "unreadable")
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -43,7 +43,7 @@ _NEGATIONS = word_set(
     "not no never without isn't aren't wasn't doesn't don't neither nor cannot can't"
 )
 ENDINGS = ("ing", "ed", "es", "s")
-# Number of words allowed between a verb and its object; mostly adjectives.
+# Number of words, mostly adjectives, allowed between a verb and its object.
 BETWEEN = 2
 
 
@@ -51,8 +51,8 @@ BETWEEN = 2
 class ParsedReply:
     """Indices of the options that a reply picks, in ascending order, and the form of the reply.
 
-    Letters (or numbers), option texts, or words for "none of them"; other replies have no readable
-    choice and count as empty.
+    A reply picks options by letters (or numbers), by option texts, or by words for "none of them";
+    other replies have no readable choice and count as empty.
     """
 
     picked: tuple[int, ...] = ()
@@ -69,7 +69,7 @@ def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
     options : sequence of str
         The options in displayed order, at most 26.
     """
-    # NFKC can lengthen a text, so it is shortened again afterwards.
+    # NFKC can lengthen a text, so the normalised text is shortened again.
     plain = _shortened(unicodedata.normalize("NFKC", _shortened(reply)))
     text = patterns.COMMANDS.sub(" ", _concluding(plain.translate(patterns.PLAINER)))
     return next(filter(None, _readings(text, options)), ParsedReply(how="unreadable"))
@@ -189,7 +189,7 @@ def _all_but(text: str, picked: set[int], count: int) -> ParsedReply | None:
 
 
 def _together(token: str, count: int) -> list[int]:
-    """Parse letters written as one token, ``ABD``; none for a word."""
+    """Parse letters written as one token, such as ``ABD``; a word gives an empty list."""
     if not (token.isascii() and token.isupper() and len(set(token)) == len(token)):
         return []
     places = [ord(letter) - ord("A") for letter in token]
@@ -258,7 +258,8 @@ def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
 
 def same_text(text: str, option: str) -> bool:
     """Check whether a text is exactly an option, up to case, articles and underscores."""
-    # Most replies consist of letters, and a cheap test of the length rules out such replies.
+    # Most replies consist of a few letters; a comparison of lengths cheaply shows that a reply is
+    # no option.
     return len(text) >= len(option) // 2 and _spelled(text) == _option(option)
 
 
@@ -269,7 +270,8 @@ def mentioned(text: str, options: Sequence[str], *, at_start: bool = False) -> I
         pattern = _pattern(option)
         for stems in clauses[:1] if at_start else clauses:
             match = (pattern.match if at_start else pattern.search)(stems)
-            # Four words reach a negation before auxiliaries: "is not shown to be riding".
+            # Before auxiliaries, a negation may be four words from the option: "is not shown to be
+            # riding".
             if match and _NEGATIONS.isdisjoint(stems[: match.start()].split()[-4:]):
                 yield place
                 break

@@ -6,7 +6,7 @@ import re
 
 from diaghoi.language.words import word_set
 
-# Markdown and invisible characters become spaces, curly quotes straight ones.
+# Markdown and invisible characters become spaces, and curly quotes become straight quotes.
 PLAINER = {ord(sign): " " for sign in "*`~#$_\u00a0\u200b\u200c\u200d\ufeff"} | {
     ord("’"): "'",
     ord("‘"): "'",

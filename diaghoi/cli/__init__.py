@@ -18,7 +18,7 @@ from diaghoi.exceptions import NO_MEMORY, InputError, out_of_memory, speaking_of
 from diaghoi.formats.base import OwnDataError
 from diaghoi.formats.draft import draft as drafted
 
-# ASCII replacements of special characters in reports, for terminals and log files without them.
+# ASCII replacements for special characters that a terminal or log file cannot show.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "·": "-", "≤": "<=", "≥": ">="}
 NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, str, str]:
-    """Run the command; return the exit code, the message for stderr, and a draft to print last."""
+    """Run the command; return the exit code, the message for stderr, and a draft of a data set."""
     code, message, draft = 0, "", ""
     try:
         app(prog_name="diaghoi")
@@ -81,7 +81,7 @@ def _run() -> tuple[int, str, str]:
 
 
 class _Unfailing(io.FileIO):
-    """A stream for remarks; a finished command does not fail if nobody reads it."""
+    """A stream for remarks on stderr; writing never fails, even if nobody reads the stream."""
 
     def write(self, data: Any, /) -> int:
         with suppress(OSError):
@@ -95,8 +95,8 @@ def _open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # Without this, the first file that the command opens would get the number of the closed
-            # stream.
+            # An open placeholder keeps the number of the closed stream from the first file that the
+            # command opens.
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
             os.set_inheritable(number, True)
     if sys.stderr is sys.__stderr__:
@@ -109,7 +109,7 @@ def _open_streams() -> None:
 
 
 def _unwritten() -> OSError | None:
-    """Flush stdout; if that fails, discard it, otherwise Python prints a traceback at exit."""
+    """Flush stdout; if that fails, discard the output, to avoid a traceback from Python at exit."""
     if sys.stdout is None:
         return None
     try:

@@ -38,7 +38,7 @@ from diaghoi.statistics.significance import Difference, corrected, level_of
 
 ATTRIBUTES = "attributes"
 LEAST_RESAMPLES = 100
-CONFUSIONS = 5  # number of the costliest confusions of verbs, and of objects
+CONFUSIONS = 5  # how many confusions of verbs, and how many of objects, a result lists
 
 
 def _sliced_by(value: str) -> str:
@@ -52,7 +52,7 @@ OF_MODELS = {
         "the run with non-maximum suppression of pairs", fraction, metavar="IOU", several=True
     ),
     "detection-threshold": Key(
-        "the run without boxes of lower scores", number, metavar="SCORE", several=True
+        "the run without boxes that score below a threshold", number, metavar="SCORE", several=True
     ),
     "shortcuts": Key(
         "mAP of guessing verbs from the object category of the detector's pairs; verbs are "
@@ -62,7 +62,7 @@ OF_MODELS = {
         metavar="TRAIN",
     ),
     "slices": Key(
-        "numbers for parts of the annotations, by number, size or overlap of people and objects, "
+        "numbers for parts of the annotations: by count, size or overlap of people and objects, "
         "or by image tags in a CSV file",
         _sliced_by,
         alone=ATTRIBUTES,
@@ -70,7 +70,7 @@ OF_MODELS = {
         several=True,
     ),
 }
-"""Analyses that also compare models."""
+"""Analyses that both ``report`` and ``compare`` accept."""
 ALSO = {
     "attribution": flag("the loss of mAP divided among the errors (Shapley values)"),
     "causes": flag("false positives in patterns that are typical of incomplete annotations"),
@@ -82,7 +82,7 @@ ALSO = {
         metavar="SCORE",
     ),
     "semantic": Key(
-        "share of the loss that is near in meaning, according to two similarity tables or "
+        "share of the loss from errors near in meaning, according to two similarity tables or "
         "WordNet [ratings of this package]",
         partial(sources_named, "tables"),
         alone=(MADE[0], MADE[0]),
@@ -91,7 +91,7 @@ ALSO = {
     "rosetta": flag("the mAP that evaluators of other code bases print (HICO-DET)"),
     **OF_MODELS,
 }
-"""Keys of ``--also`` of a report."""
+"""Keys that ``--also`` accepts in ``report``."""
 EXPLAIN = {
     "explain": flag(
         "the difference from the first model, split into true and false positives, and the "
@@ -99,7 +99,7 @@ EXPLAIN = {
     ),
     **OF_MODELS,
 }
-"""Keys of ``--also`` of a comparison."""
+"""Keys that ``--also`` accepts in ``compare``."""
 NEED_BOXES = {*OF_MODELS, "causes", "operating-points", "semantic"}
 NEED_RANKS = (
     *("pair-nms", "score-threshold", "calibration", "rosetta", "operating-points", "shortcuts"),
@@ -169,7 +169,7 @@ class ModelAnalyses:
         Raises
         ------
         InputError
-            If an option does not fit; the message names the option.
+            If an option needs ranked predictions; the message names the option.
         """
         if predictions.ranked or not predictions.scored:
             return
@@ -178,7 +178,7 @@ class ModelAnalyses:
         for words in asked:
             raise InputError(
                 f"{words}: the detector gives no scores, so none of its predictions ranks above "
-                "another; leave it out"
+                "another; leave the option out"
             )
 
     def training(self, vocabulary: Vocabulary, bar: Progress) -> Scenes | None:
@@ -197,7 +197,7 @@ class ModelAnalyses:
         bar: Progress,
         image_labels: ImageLabels | None = None,
     ) -> None:
-        """Add the variants of a run, and the comparison with priors, to its result.
+        """Add the variants of a run, and the comparison with verb priors, to the result of the run.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class ModelAnalyses:
                 notes += outcomes[name]["notes"]
             result["variants"] = outcomes
         if "shortcuts" in self:
-            bar.start("predicting verbs by the object")
+            bar.start("predicting verbs from objects")
             priors = diagnosis.shortcuts(training)
             result["shortcuts"] = priors.to_dict()
             notes += priors.notes
@@ -308,7 +308,7 @@ class IntervalOptions:
 
 @options_class
 class SignificanceOptions:
-    """Options for tests of models against the first."""
+    """Options for testing each model against the first model."""
 
     significance: bool = option(
         False, panel=options.SURE, help="Test each model against the first."
@@ -336,14 +336,14 @@ def with_tests(
     tests: SignificanceOptions,
     bar: Progress,
 ) -> Comparison:
-    """Test each model against the first, correct for all comparisons, and add the differences.
+    """Add the tests of each model against the first, corrected for their number, to a comparison.
 
     Parameters
     ----------
     comparison : Comparison
         The compared models.
     tested : iterator of list of Difference
-        Tests of each model except the first, run when requested, as from
+        Differences of each model except the first, each computed only when it is needed, as from
         :func:`diaghoi.statistics.significance.compare_each`.
     tests : SignificanceOptions
         Settings of the tests.
@@ -352,7 +352,7 @@ def with_tests(
     """
     found: list[Difference] = []
     for model in comparison.models[1:]:
-        # Number of resamples of the images, and of exchanges of the models.
+        # The tests draw as many exchanges of the models as resamples of the images.
         bar.start_slow(f"testing {model.label}", tests.resamples, twice=True)
         found += next(tested)
     differences = corrected(found, tests.confidence)
@@ -362,8 +362,9 @@ def with_tests(
     needed = floor(len(differences) / level + 1e-6)
     if tests.resamples < needed:
         few = (
-            f"{tests.resamples:,} exchanges are too few to distinguish models: corrected for "
-            f"{len(differences)} comparisons, no p-value can be below {level:g}, however large the "
+            f"{tests.resamples:,} exchanges are too few to distinguish models: after correction "
+            f"for {len(differences)} comparisons, no p-value can be below {level:g}, however "
+            "large the "
             f"difference; give --resamples {needed} or more"
         )
         comparison = replace(comparison, notes=(few, *comparison.notes))
@@ -396,8 +397,8 @@ class Analyses(ModelAnalyses):
             return ()
         if vocabulary.name != "hico-det":
             raise InputError(
-                "--also rosetta: compares the HICO-DET evaluators of code bases; these data "
-                f"belong to {vocabulary.name}, so leave it out"
+                "--also rosetta: compares evaluators of HICO-DET, but the data belong to "
+                f"{vocabulary.name}; leave the option out"
             )
         return tuple(rosetta.FAMILIES.values())
 
@@ -459,7 +460,7 @@ class Analyses(ModelAnalyses):
     def meaning(
         self, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs, bar: Progress
     ) -> Similarities | None:
-        """If requested, add the meaning of the errors to the result, and return it by triplet."""
+        """Add the similarity of errors to the result if requested; return similarities."""
         if "semantic" not in self:
             return None
         from diaghoi.semantic import evaluate

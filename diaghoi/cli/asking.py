@@ -44,14 +44,18 @@ class AskingOptions:
         300.0, min=0.1, max=86_400.0, rare=True, help="Seconds to wait for a reply."
     )
     pause: float = option(
-        1.0, min=0.0, max=600.0, rare=True, help="Seconds before the second attempt, then doubled."
+        1.0,
+        min=0.0,
+        max=600.0,
+        rare=True,
+        help="Seconds to wait before the second attempt; the wait doubles after each attempt.",
     )
     max_tokens: int = option(
         1024,
         min=0,
         max=10_000_000,
         rare=True,
-        help="Maximum reply length, with reasoning; 0: no limit.",
+        help="Maximum length of a reply in tokens, including reasoning; 0 for no limit.",
     )
     temperature: float = option(
         0.0, max=10.0, rare=True, help="Sampling temperature; if negative, the server's default."
@@ -61,7 +65,7 @@ class AskingOptions:
     )
 
     def prices(self, models: int) -> list[tuple[float, float]]:
-        """Read the prices per million tokens in and out; empty if none is given."""
+        """Read the prices per million input and output tokens; empty if no price is given."""
         from diaghoi.language.asking import read_prices
 
         return read_prices(self.price or [], models)
@@ -117,10 +121,14 @@ class PictureOptions:
     coordinates: str = option(
         "pixels",
         among=UNITS,
-        help="Unit of the model's boxes: pixels, or thousandths of the sides.",
+        help="Unit of the model's boxes: pixels, or thousandths of the picture's sides.",
     )
     limit: int | None = option(
-        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask only about the first N."
+        None,
+        min=1,
+        max=options.MOST_ROWS,
+        metavar="N",
+        help="Ask only about the first N images or questions.",
     )
     asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")

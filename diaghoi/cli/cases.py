@@ -30,7 +30,7 @@ from diaghoi.oracles import error_title
 if TYPE_CHECKING:
     from diaghoi.report.case_figures import Model
 
-MOST_MODELS, MOST_IMAGES = 6, 30  # more do not fit in a figure
+MOST_MODELS, MOST_IMAGES = 6, 30  # more models or images do not fit in a figure
 PAGE = ".html"
 CASES, TYPICAL, OUTCOMES, CORRUPTED = (
     "a folder or a page of cases",
@@ -70,7 +70,7 @@ class CaseOptions:
         DetectorOptions, "only_predicted_images", "zero_shot", "groups"
     )
     error: list[str] | None = option(
-        None, panel=CHOICE, help=f"One of {', '.join(ERRORS)}; repeatable [all]."
+        None, panel=CHOICE, help=f"Error to show: {', '.join(ERRORS)}; repeatable [all]."
     )
     hoi: str | None = option(
         None, "--class", panel=CHOICE, help='Only cases of one class, such as "ride bicycle" [all].'
@@ -83,7 +83,8 @@ class CaseOptions:
         min=1,
         max=10_000,
         panel=CHOICE,
-        help=f"Cases of each error, at most {PER_IMAGE} per image [24], or images of models [2].",
+        help=f"Number of cases of each error, at most {PER_IMAGE} per image [24], or number of "
+        "images in a figure of models [2].",
     )
     captions: bool = option(
         True,
@@ -107,7 +108,9 @@ class CaseOptions:
         None, panel=PICTURE, help="Corruption: a name, abbreviation or group; repeatable [all]."
     )
     severity: list[str] | None = option(
-        None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
+        None,
+        panel=PICTURE,
+        help="Severity: 1 (mild) to 5, or a range such as 1-3; repeatable [1-5].",
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
     kind: list[str] | None = option(
@@ -144,7 +147,7 @@ class CaseOptions:
         if self.kinds and others:
             raise InputError(
                 f"--kind: '{others[0]}' is not compared with annotations; only "
-                f"{' and '.join(COMPARED)} are"
+                f"{' and '.join(COMPARED)} are compared"
             )
 
     @property
@@ -179,7 +182,7 @@ class CaseOptions:
 
     @property
     def errors(self) -> list[str]:
-        """The requested errors; by default all errors, or all with kinds if these are requested."""
+        """The requested errors; the default is all errors, or all with kinds if a kind is given."""
         if not self.error:
             return list(COMPARED if self.kind else ERRORS)
         known = (LABELS[0], *ERRORS)
@@ -190,7 +193,7 @@ class CaseOptions:
 
     @property
     def kinds(self) -> list[str]:
-        """The requested kinds of errors, which differ in similarity."""
+        """The requested kinds of errors: near, plausible or wrong in meaning."""
         return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
 
     def of_class(self, diagnosis: Diagnosis) -> int | None:
@@ -222,9 +225,10 @@ class CaseOptions:
 def cases(choices: CaseOptions) -> None:
     """Draw cases of errors on their pictures.
 
-    A folder or page shows the worst cases of each error. A figure shows a typical case of each
-    error; for several models, right, false and missed pairs in images where the first and the last
-    differ most; for a picture, the corruptions of RoHOI.
+    A folder or page shows the worst cases of each error. A figure of one model shows a typical case
+    of each error. A figure of several models shows right, false and missed pairs in the images
+    where the first and the last model differ most. A figure of a picture shows the corruptions of
+    RoHOI.
     """
     said = ""
     with progress(choices.quiet) as bar:

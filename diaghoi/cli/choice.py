@@ -55,7 +55,7 @@ ALSO = {
     "distractors": Key("the most misleading wrong options and confusions", alone=True, metavar=""),
     "positions": Key("the effect of an option's position", alone=True, metavar=""),
 }
-"""Keys of ``--also``, and of a result."""
+"""Keys that ``--also`` accepts; a result uses the same keys."""
 TABLES = ("choice", "selection")
 """Tables of a comparison."""
 KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
@@ -82,7 +82,7 @@ class AskedOptions:
     def read(
         self, dataset: str | None, bar: Progress
     ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
-        """Read the questions, which images show several people, and notes on these images."""
+        """Read the questions, whether each image shows several people, and notes on the images."""
         bar.start("reading questions")
         asked = read_questions(self.questions, dataset=dataset)
         if self.people is None:
@@ -106,15 +106,17 @@ class DetectorOptions:
     """Options for reading detectors, and for choosing the triplets that answer questions."""
 
     reading: ReadingOptions = without(ReadingOptions, "force")
-    top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
-    top_question: int | None = _best("instead, the N best triplets on the boxes of each question")
+    top: int | None = _best(
+        f"the N best triplets of each image [{TOP}], as in the published script"
+    )
+    top_question: int | None = _best("the N best triplets on the boxes of each question instead")
     threshold: float | None = option(
         None,
         metavar="SCORE",
         panel=options.COUNTS,
-        help="Instead, answer with all triplets that have at least this score.",
+        help="Answer with all triplets that have at least this score instead of the best triplets.",
     )
-    top_all: int | None = _best("instead, the N best triplets of the whole prediction file")
+    top_all: int | None = _best("the N best triplets of the whole prediction file instead")
     match: str | None = option(
         None,
         panel=options.COUNTS,
@@ -129,12 +131,14 @@ class DetectorOptions:
         Raises
         ------
         InputError
-            If several options set the rule.
+            If several options select the triplets.
         """
         ways = {name: getattr(self, name) for name in WAYS if getattr(self, name) is not None}
         if len(ways) > 1:
             given = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
-            raise InputError(f"{given}: select triplets in different ways; give only one of them")
+            raise InputError(
+                f"{given}: select triplets in different ways; give only one of the options"
+            )
         return Selection(*next(iter(ways.items()), ()))
 
     @property
@@ -175,7 +179,7 @@ class ScoredOptions(outputs.OutputOptions):
         return [name for name in ALSO if name in given]
 
     def result(self, evaluation: ChoiceEvaluation, bar: Progress, *more: str) -> dict[str, Any]:
-        """Compute all numbers, including the analyses, under their keys in the JSON.
+        """Compute all numbers, including those of the analyses, as keys of the JSON.
 
         Parameters
         ----------
@@ -208,7 +212,7 @@ class ScoredOptions(outputs.OutputOptions):
         stem: str,
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
-        """Write the files of a result, and print one screen, or everything with notes in detail.
+        """Write the files of a result; print one screen, or with ``--detail`` everything.
 
         The tables for papers are the tables of a comparison with only this model.
         """
@@ -250,7 +254,7 @@ class ScoreOptions(ScoredOptions):
 def score(choices: ScoreOptions) -> None:
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match.
 
-    Figures (.pdf, .svg, .png) show the picks by position.
+    Figures (.pdf, .svg, .png) show how often each option position is picked.
     """
     stem, kinds = choices.label or choices.answers.stem, (*KINDS, *outputs.FIGURES)
     choices.check(kinds, [choices.answers, *choices.asked.files], stem)
@@ -280,7 +284,7 @@ class DetectOptions(ScoredOptions):
 @choice.command()
 @with_options
 def detect(choices: DetectOptions) -> None:
-    """Score a detector by matching its best triplets on the person in question with the options."""
+    """Score a detector: compare its best triplets for the person in question with the options."""
     stem, detector = choices.label or choices.predictions.stem, choices.detector
     _ = detector.selection, detector.words
     choices.check(KINDS, [choices.predictions, *choices.asked.files], stem)
@@ -321,7 +325,7 @@ class CompareOptions(TableOptions):
             options.named("--table", ",".join(self.table), TABLES)
 
     def show_tables(self, comparison: AnyComparison) -> None:
-        """Print scores and tests, all tables in detail, or the requested tables."""
+        """Print the scores and tests, or with ``--detail`` all tables, or the requested tables."""
         from diaghoi.report.comparison import print_comparison
 
         def told(part: Comparison) -> Comparison:
@@ -331,7 +335,8 @@ class CompareOptions(TableOptions):
         if self.detail or self.table or self.columns:
             super().show_tables(comparison)
             return
-        # The table marks significant differences, so the tests of Instance-F1 suffice here.
+        # The table marks significant differences, so only the tests of Instance-F1 are listed below
+        # it.
         print_comparison(selected(comparison.each(told), TABLES[:1]), notes=False)
         typer.echo("more: --detail, --table selection, --out choice.tex")
         outputs.print_number(comparison.notes)
@@ -383,7 +388,7 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
-    """Group the models as requested, or by kind of answers; one group alone is dropped."""
+    """Return the heading of each model, given or by kind of answers; none if all would be alike."""
     groups = [
         heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
@@ -394,13 +399,15 @@ def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> 
 def _position_figures(
     choices: ScoreOptions, result: Mapping[str, Any]
 ) -> dict[str, outputs.Writer]:
-    """Draw the picks by position; a folder gets no figure if the option order is unknown."""
+    """Draw how often each position is picked; a folder gets no figure without the option order."""
     from diaghoi.plots.figures.answers import choice_positions, choice_positions_table
 
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
     if result["positions"] is None and not named:
         return {}
-    choice_positions_table(result)  # fails before anything is written if the order is missing
+    choice_positions_table(
+        result
+    )  # without the order of the options, this call fails before any file is written
     caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     return _figures(lambda: choice_positions(result), caption)
 

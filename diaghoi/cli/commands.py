@@ -22,8 +22,8 @@ from diaghoi.cli.robustness import corrupt, robustness
 from diaghoi.cli.semantic import ask, semantic
 from diaghoi.cli.similarity import similarity
 
-# Recent versions of Typer bundle click, and older versions use the installed package; this import
-# works with both.
+# Recent versions of Typer bundle click, and older versions use the installed package; the base
+# class of BadParameter is right in either case.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 ANNOTATIONS = "give annotations with --annotations FILE"
@@ -56,7 +56,7 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, and add the hint to the parser's error."""
+        """Parse the command line, and add a hint to the parser's error if there is a hint."""
         given = set(args)
         try:
             return super().parse_args(ctx, args)
@@ -77,7 +77,7 @@ class Command(TyperCommand):
 
 
 def _key_hint(option: str, words: Collection[str]) -> str:
-    """Find the option that replaces an unknown one: an old name, or a key of another option."""
+    """Suggest what replaces an unknown option: an old name, or a key of another option."""
     if option in ("--verb-similarity", "--object-similarity") and "--similarity" in words:
         return "give --similarity VERBS,OBJECTS"
     if option == "--similarity" and "--also" in words:
@@ -94,7 +94,7 @@ class Commands(TyperGroup):
     """Commands of one or two words: ``semantic ask`` in addition to ``semantic FILE``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command named by the first words, longest first."""
+        """Find the command that the first two words name, or else the first word names."""
         both = " ".join(args[:2])
         if len(args) > 1 and both in self.commands:
             args = [both, *args[2:]]
@@ -142,7 +142,7 @@ COMMANDS: dict[str, tuple[Any, str | None]] = {
     "choice": (choice, None),
     "demo": (demo, None),
 }
-"""Each command's function and its line in the list of commands, which has only one-word commands.
+"""Function and help line of each command; None takes the first line of the function's docstring.
 """
 for name, (run, line) in COMMANDS.items():
     if isinstance(run, typer.Typer):

@@ -47,8 +47,8 @@ class TableOptions(outputs.ScreenOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only tables with these headings (pairs, 'dmap (rare)'), or overview, compact (for a "
-        "paper's column), NAME-by-data-set (side by side). JSON has all tables.",
+        help="Only these tables: a heading (pairs, 'dmap (rare)'), overview, compact (for a "
+        "paper's column) or NAME-by-data-set (side by side). JSON has all tables.",
     )
     columns: list[str] | None = option(
         None,
@@ -78,7 +78,7 @@ class TableOptions(outputs.ScreenOptions):
         }
 
     def show_tables(self, comparison: AnyComparison) -> None:
-        """Print one screen of a comparison, everything in detail, or the requested tables."""
+        """Print one screen of a comparison, or all tables in detail, or the requested tables."""
         from diaghoi.report.comparison import print_comparison, print_overview
 
         overview = all(map(has_overview, comparison.parts))
@@ -102,7 +102,7 @@ class CompareOptions(TableOptions):
     )
     labels: options.Labels = None
     stage: str | None = option(
-        None, rare=True, help="one or two for each model, separated by commas."
+        None, rare=True, help="Stage of each model, 'one' or 'two', separated by commas."
     )
     backbone: str | None = option(None, rare=True, help="Backbones, separated by commas.")
     annotations: options.Annotations = None
@@ -124,10 +124,10 @@ class CompareOptions(TableOptions):
     def follows_triplets(self) -> str:
         """The first requested option that needs individual predictions; empty if there is none."""
         needs = {
-            "--only-predicted-images takes images out": self.only_predicted_images,
-            "--also explain follows single predictions": "explain" in self.analyses,
+            "--only-predicted-images leaves out images": self.only_predicted_images,
+            "--also explain compares single predictions": "explain" in self.analyses,
             "--significance tests predictions image by image": self.tests.significance,
-            "--also slices places single predictions": "slices" in self.analyses,
+            "--also slices assigns single predictions to slices": "slices" in self.analyses,
         }
         return next((why for why, needed in needs.items() if needed), "")
 
@@ -150,7 +150,7 @@ class Compared(NamedTuple):
     results : list of dict
         Results of the models.
     diagnoses : list of Diagnosis
-        Diagnoses of the models whose predictions were read, if they are needed.
+        Diagnoses of the models whose predictions were read; empty if no output needs diagnoses.
     models : list of PageModel
         Page content of each model, if there is a page.
     """
@@ -176,9 +176,9 @@ def compare(choices: CompareOptions) -> None:
     studies = _studies(choices)
     opens, several = choices.page.open, len(studies) > 1
     if opens and several:
-        raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
+        raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one study")
     semantic = [_check(choices, study) for study in studies]
-    # 'diaghoi figures' draws figures of several data sets; ΔmAP does not use the meaning of words.
+    # The figure shows ΔmAP on one data set; ΔmAP does not use the meaning of words.
     drawn = () if several or any(semantic) else outputs.FIGURES
     kinds = [kind for kind in KINDS if kind in drawn or kind not in outputs.FIGURES]
     written = choices.output_files(kinds, "comparison")
@@ -217,12 +217,12 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _files(study: Study) -> list[Path | None]:
-    """List the data sets of the models in a study, and their files."""
+    """List the annotation file of a study, and the prediction and pair files of the models."""
     return [study.annotations, *(path for m in study.models for path in (m.file, m.pairs))]
 
 
 def _check(choices: CompareOptions, study: Study) -> bool:
-    """Reject an invalid study before predictions are read; return whether meaning counts."""
+    """Reject an invalid study before reading predictions; return whether to compare by meaning."""
     choices.of_study(study).check(study.vocabulary)
     choices.check_files([*_files(study), study.instances, study.ids, *study.tables])
     choices.tests.check(len(study.models))
@@ -237,8 +237,8 @@ def _check(choices: CompareOptions, study: Study) -> bool:
             command = "semantic" if is_semantic(result) else "report"
             instead = "" if is_semantic(result) else "give the predictions instead, or "
             raise InputError(
-                f"{model.file}: {why}; {instead}write it again with the same options of 'diaghoi "
-                f"{command}'"
+                f"{model.file}: {why}; {instead}write the file again with the options of this "
+                f"comparison, by 'diaghoi {command}'"
             )
     if predicted:
         check_annotations(study.annotations, study.vocabulary, predicted[0], **study.reading)
@@ -297,15 +297,19 @@ def _studies(choices: CompareOptions) -> list[Study]:
         ]
         return [Study(models=check_models(models), **given)]
     if len(files) > 1:
-        raise InputError(f"{file}: a study must be the only file; list the other files in it")
+        raise InputError(
+            f"{file}: a study must be the only file; list the other files in the study"
+        )
     for name, value in lists.items():
         if value is not None:
-            raise InputError(f"--{name}: {file} already sets this for each model; change it there")
+            raise InputError(
+                f"--{name}: {file} sets the value for each model; change the value in the file"
+            )
     studies = read_studies(file)
     if len(studies) > 1 and given:
         raise InputError(
-            f"--{next(iter(given))}: {file} lists studies on several data sets; set this in each "
-            "study"
+            f"--{next(iter(given))}: {file} lists studies on several data sets; set the value in "
+            "each study"
         )
     return [replace(study, **given) for study in studies]
 
@@ -313,7 +317,7 @@ def _studies(choices: CompareOptions) -> list[Study]:
 def _is_semantic(
     choices: CompareOptions, study: Study, saved: Mapping[Path, Mapping[str, Any] | None]
 ) -> bool:
-    """Return whether meaning counts, and reject unsuitable inputs and options."""
+    """Return whether to compare models by meaning, and reject unsuitable inputs and options."""
     semantic = [file for file, result in saved.items() if is_semantic(result)]
     evaluated = [file for file, result in saved.items() if study.similarity and result is None]
     if not (study.similarity or semantic):
@@ -336,7 +340,7 @@ def _is_semantic(
     }
     for words in (words for words, value in given.items() if value):
         raise InputError(
-            f"{words}: applies to mAP, but these are compared by meaning; leave it out"
+            f"{words}: applies to mAP, but the models are compared by meaning; leave the option out"
         )
     return True
 
@@ -346,7 +350,7 @@ def _compared(
 ) -> Compared:
     """Evaluate the models of a study, or read their saved results, and compare them.
 
-    ``page_of`` returns the page content of a model; None without a page.
+    ``page_of`` contains the keyword arguments for the page content of a model; None without a page.
     """
     from diaghoi.semantic.run_evaluation import evaluate
     from diaghoi.semantic.tables.senses import read_tables
@@ -361,7 +365,7 @@ def _compared(
     located: list[str] = []
     analyses, tests = choices.analyses, choices.tests
     similarity = None
-    if study.similarity is not None:  # measured as in the paper
+    if study.similarity is not None:  # the models are compared by meaning
         bar.start("reading tables of similarity")
         similarity = read_tables(study.similarity, study.synsets)
     for model in study.models:
@@ -433,7 +437,7 @@ def _compared(
 
 
 def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparison]:
-    """Explain the differences between the models on a page; a page always shows single images."""
+    """Explain the differences between the models on a page, but not by image."""
     from diaghoi.report.html import PageModel
 
     comparison, models = part.comparison, part.models
@@ -442,7 +446,8 @@ def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparis
             differences = _differences(part.diagnoses, None, bar, of_images=False)
             return models, comparison.explain(differences)
         except InputError as error:
-            # If images differ, the page shows only the means of each model, with the reason.
+            # If the models have different images, the page shows only the means of each model, with
+            # a note.
             models = [PageModel(result=each.result) for each in models]
             return models, replace(comparison, notes=(str(error), *comparison.notes))
     return models, comparison
@@ -479,7 +484,7 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 def _plausible(
     choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
 ) -> Inputs:
-    """Give the images of predictions the names of the annotations; reject unusable predictions."""
+    """Rename the images of predictions as in the annotations; reject unusable predictions."""
     wanted, read = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != read:
         raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")

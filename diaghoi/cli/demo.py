@@ -18,7 +18,9 @@ from diaghoi.cli.robustness import FIGURES, robustness
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 
-IMAGES = 100  # at most, because more files could fill the disk
+IMAGES = (
+    100  # most images in a robustness study, because the files of more images could fill the disk
+)
 DETECTORS = {each.name: each for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)}
 PREDICTIONS = 'file = "{label}.npz"'
 CORRUPTED = """clean = "{label}/clean.npz"
@@ -38,21 +40,22 @@ class DemoOptions:
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
     annotations: Path | None = option(
-        None, help="Instead, simulate the detectors on all images of these annotations."
+        None,
+        help="Simulate the detectors on all images of these annotations, not on simulated images.",
     )
     robustness: bool = option(
-        False, help="Instead, simulate detectors on corrupted pictures, and draw all figures."
+        False, help="Simulate a study of detectors on corrupted pictures, and draw all figures."
     )
     quiet: options.Quiet = False
 
 
 @with_options
 def demo(choices: DemoOptions) -> None:
-    """Simulate data and two detectors, and report on both.
+    """Simulate data and two detectors, and report on both detectors.
 
     The folder then contains the annotations and predictions in the formats of the field (.pkl) and
-    in the package's own (.npz), each detector's report as text and JSON, a figure of both, and a
-    study for 'compare' and 'figures'. With --robustness, the folder contains a study of both
+    of this package (.npz), each detector's report as text and JSON, a figure of both detectors, and
+    a study for 'compare' and 'figures'. With --robustness, the folder contains a study of both
     detectors under 20 corruptions x 5 severities, with figures and JSON.
     """
     out, quiet = choices.out, choices.quiet

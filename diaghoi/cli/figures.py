@@ -59,7 +59,7 @@ class FigureOptions:
     )
     every: bool = option(False, "--all", help="Draw all figures, not only the default figures.")
     images: Path | None = option(
-        None, help="Folder with the pictures, for typical cases on the sheet."
+        None, help="Folder with the pictures, for the typical cases in the figure 'sheet'."
     )
     hoi: str | None = option(
         None, "--class", help='Class for figures of one class, such as "ride bicycle".'
@@ -92,7 +92,9 @@ def figures(choices: FigureOptions) -> None:
         chosen = ["confusions"]
     if choices.images is not None:
         if "sheet" not in chosen:
-            raise InputError("--images: only the sheet shows pictures, and it is not drawn")
+            raise InputError(
+                "--images: only the figure 'sheet' shows pictures, and the sheet is not drawn"
+            )
         Pictures(choices.images)
     for each in studies:
         ProtocolOptions(protocol=each.protocol).check(each.vocabulary)
@@ -100,7 +102,7 @@ def figures(choices: FigureOptions) -> None:
     if len(studies) > 1:
         if hoi is not None:
             raise InputError(
-                f"--class: {study} lists studies on several data sets; draw one of them"
+                f"--class: {study} lists studies on several data sets; draw one of the studies"
             )
         single = [name for name in chosen if not plots.FIGURES[name].datasets]
         chosen = [name for name in chosen if name not in single]
@@ -116,7 +118,7 @@ def figures(choices: FigureOptions) -> None:
     every = (*files.values(), _captions_in(out))
     written = [path for paths in every for path in paths] if out.exists() else []
     outputs.check_files(written, [study, *predictions, *beside])
-    # Starting processes takes longer than a small study.
+    # Starting processes takes longer than diagnosing the models of a small study.
     size = sum(path.stat().st_size for path in predictions if path.is_file())
     processes = choices.workers or (cores() if size >= LARGE else 1)
     kinds = [plots.FIGURES[name] for name in chosen]

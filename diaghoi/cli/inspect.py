@@ -40,7 +40,7 @@ class InspectOptions:
 
     @property
     def is_data_set(self) -> bool:
-        """Whether the file is a description or a known data set."""
+        """Whether ``file`` is the description of a data set or the name of a known data set."""
         return self.file.suffix == ".toml" or str(self.file) in VOCABULARIES
 
     @property
@@ -49,7 +49,7 @@ class InspectOptions:
         return {key: self.reading.words("top")[key] for key in ("instances", "ids")}
 
     def check(self, annotations: Path | None) -> None:
-        """Reject files that cannot be written or read before any work starts."""
+        """Before any work starts, reject files that cannot be written or read."""
         known = str(self.file) in VOCABULARIES
         inputs = [None if known else self.file, annotations, self.pairs, *self.beside.values()]
         outputs.check_files([self.output.json, self.to_description], inputs)
@@ -64,7 +64,7 @@ class InspectOptions:
 def inspect(choices: InspectOptions) -> None:
     """Identify a file, and report its problems.
 
-    For the description of a data set, show how it was understood, and inspect the annotations.
+    If the file describes a data set, show how the description is read, and inspect the annotations.
     """
     choices.check(choices.annotations)
     (_inspect_data_set if choices.is_data_set else _inspect_file)(choices)
@@ -137,13 +137,14 @@ def _print_file(result: dict[str, Any], alone: bool, following: str) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
     if sample := result.get("sample", {}):
-        size, which = f"{sample.get('bytes', 0) / 1e6:,.0f} MB", "its first {:,} images"
+        size, which = f"{sample.get('bytes', 0) / 1e6:,.0f} MB", "the first {:,} images"
         if "of" in sample:
             size = ", ".join(f"{value:,} {name}" for name, value in sample["of"].items())
-            which = "{:,} images spread over it"
+            which = "{:,} images spread over the file"
         which = which.format(sample["images"])
         typer.echo(
-            f"  The file has {size}: only {which} are read, and everything below refers to them."
+            f"  The file has {size}: only {which} are read, and everything below refers to these "
+            "images."
         )
     rows = result["facts"] | {f"{key} read as": how for key, how in result["numbering"].items()}
     if result["annotations"]:
@@ -152,7 +153,7 @@ def _print_file(result: dict[str, Any], alone: bool, following: str) -> None:
         rows["pair list"] = "none: the pairs of the triplets are used"
     _print_rows(rows.items())
     inside = " in these images" if sample else " in the file itself" if alone else ""
-    more = "; add --annotations to compare it with its annotations" if alone else ""
+    more = "; add --annotations to compare the file with annotations" if alone else ""
     _print_remarks(result, inside + more)
     if result["kind"] == "predictions":
         typer.echo(following)
@@ -165,7 +166,7 @@ def _print_data_set(result: dict[str, Any]) -> None:
     rows.append(("protocol", result["protocol"]["name"]))
     _print_rows([*rows, *(("", phrase) for phrase in phrases_of(result["protocol"]["signature"]))])
     if result["annotations"] is None:
-        typer.echo("To inspect its annotations as well, give --annotations FILE.")
+        typer.echo("To inspect the annotations of the data set as well, give --annotations FILE.")
     else:
         typer.echo("Annotations")
         _print_rows(result["annotations"].items())
@@ -219,7 +220,9 @@ def convert(choices: ConvertOptions) -> None:
     """
     source, target, pairs, reading = choices.source, choices.target, choices.pairs, choices.reading
     if target.suffix != ".npz":
-        raise InputError(f"{target}: the package's own format is .npz; give such a name")
+        raise InputError(
+            f"{target}: the package's own format is .npz; give a name that ends in .npz"
+        )
     words = reading.words()
     outputs.check_files([target], [source, pairs, words["instances"], words["ids"]])
     with progress(choices.quiet) as bar:

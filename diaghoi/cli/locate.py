@@ -1,6 +1,6 @@
 """Find the annotations and image labels of a data set if the user does not provide them.
 
-A file ``diaghoi.toml`` in the working directory, or in one of its parents, may name them::
+A file ``diaghoi.toml`` in the working directory, or in one of its parents, may name the files::
 
     [hico-det] annotations = "data/instances_test2015.json" # a path relative to this file, or a
     folder image-labels = "data/anno.mat"
@@ -23,8 +23,8 @@ from diaghoi.formats import recognise
 from diaghoi.formats.hico_mat import ImageLabels, read_image_labels
 from diaghoi.formats.toml import check_keys, read_toml, text_of
 
-# Folders below the working directory where the field's code bases keep a data set, and the names of
-# its annotation files with the code bases that read them; the first that exists is used.
+# Folders below the working directory where code bases of the field keep each data set. Names of the
+# annotation files, each with the code bases that read the file; the first file that exists is used.
 FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
@@ -62,7 +62,7 @@ class LocatedFile(NamedTuple):
     path : pathlib.Path
         The file.
     notes : list of str
-        The file that is used and the reason, to be recorded in results.
+        Notes for results on which file is used, and why.
     """
 
     path: Path
@@ -93,8 +93,8 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
     if not vocabulary.known:
         if vocabulary.annotations is None:
             raise InputError(
-                f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' to "
-                "it, or give them with --annotations FILE"
+                f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' "
+                "to the description, or give --annotations FILE"
             )
         return LocatedFile(vocabulary.annotations, [f"annotations: {vocabulary.annotations}"])
     path, place, looked = _searched(dataset, ANNOTATIONS)
@@ -114,8 +114,8 @@ def image_labels(
 ) -> tuple[ImageLabels | None, list[str]]:
     """Read the image labels that the user names, or else suitable labels that are found.
 
-    The search is as for annotations. If they do not label all images, Known Object falls back to
-    the boxes, with a note.
+    Image labels are searched for in the same places as annotations. If the labels found do not
+    cover all images, Known Object uses the box annotations, with a note.
 
     Parameters
     ----------
@@ -127,14 +127,14 @@ def image_labels(
     Returns
     -------
     labels : ImageLabels or None
-        None if there are none.
+        None if no labels are found or if the labels found do not cover all images.
     notes : list of str
-        The file used, and the reason.
+        Notes on which labels are used, or why no labels are used.
 
     Raises
     ------
     InputError
-        If the file has other content; the message names it.
+        If the file contains anything but image labels; the message names the content.
     """
     if given is not None:
         return _read_labels(given), []
@@ -147,17 +147,18 @@ def image_labels(
     try:
         labels = _read_labels(path)
     except InputError as error:
-        raise InputError(f"{error}; it is from {place}: correct or remove it there") from None
+        raise InputError(
+            f"{error}; the file comes from {place}: correct or remove the file"
+        ) from None
     if all(np.isin(scenes.names, labels.names).all() for scenes in (annotations, predictions)):
         return labels, [f"image labels: {path}, from {place}"]
     return None, [
-        f"{path}, from {place}, does not label all of these images: Known Object uses the box "
-        "annotations"
+        f"{path}, from {place}, does not label all images: Known Object uses the box annotations"
     ]
 
 
 def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
-    """Return a file, the place where it was found, and the user's places that lack such a file."""
+    """Return a file, where it was found, and the user's settings tried without success before."""
     looked: list[str] = []
     for place, value, paths in _places(dataset, key):
         path = next((path for path in paths if path.is_file()), None)
@@ -210,7 +211,9 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
         return toml, None
     where, path = f"{toml}: [{dataset}] {key}", toml.parent / value
     if not path.exists():
-        raise InputError(f"{where}: {path}: no such file; correct the path: it starts from {TOML}")
+        raise InputError(
+            f"{where}: {path}: no such file; correct the path, which is relative to {TOML}"
+        )
     try:
         return toml, _usual_file(path, NAMES[dataset][key]) if path.is_dir() else path
     except InputError as error:
@@ -228,6 +231,8 @@ def _read_labels(path: Path) -> ImageLabels:
                 if stream.read(6) != b"MATLAB":
                     problem = f"{path}: not a MATLAB file; image labels are in HICO's anno.mat"
             found = recognise(path)
-            problem = f"{path}: holds {found.kind} ({found.format}), not image labels; these are "
+            problem = (
+                f"{path}: holds {found.kind} ({found.format}), not image labels; image labels are "
+            )
             problem += "in HICO's anno.mat"
         raise InputError(problem) from None

@@ -2,8 +2,10 @@
 
 A command takes one dataclass, an :func:`options_class`, whose fields are the options in help order.
 A field is declared by :func:`option` or :func:`argument`, or has the type of a shared option below.
-A field whose type is such a dataclass adds all its options; options of a base class come last.
-:func:`with_options` shows them to Typer, and fills the dataclass. A new option is one field.
+A field whose type is another :func:`options_class` adds all options of that class; options of a
+base class come last.
+:func:`with_options` shows the options to Typer, and fills the dataclass. Each new option needs only
+one new field.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ if TYPE_CHECKING:
     def options_class(block: type[Block]) -> type[Block]:
         """Turn a class into a frozen dataclass of options."""
 else:
-    # Unused parts of options are omitted, because creating them takes longer than everything else.
+    # The dataclasses lack ``__eq__`` and ``__repr__``, because creating the methods takes longer
+    # than everything else.
     options_class = partial(dataclass, frozen=True, kw_only=True, eq=False, repr=False)
 
 
@@ -138,7 +141,7 @@ class Key(NamedTuple):
     read : callable
         Parses the value, or raises :class:`ValueError` with the accepted values.
     alone : object
-        Value of the key if it is given without a value; None if the key requires one.
+        Value of a key that the user gives without a value; None if the key requires a value.
     metavar : str
         Placeholder for the value in the list of keys; empty for a key without a value.
     several : bool
@@ -189,7 +192,7 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
             raise InputError(f"{option} {name or repr('')}: {_unknown(name, keys, 'some')}")
         key = keys[name]
         if equals and not key.metavar:
-            raise InputError(f"{option} {part.strip()}: {name} takes no value; leave it out")
+            raise InputError(f"{option} {part.strip()}: {name} takes no value; leave the value out")
         if not text and (equals or key.alone is None):
             raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
         try:
@@ -216,13 +219,13 @@ def list_of_keys(keys: Mapping[str, Key]) -> str:
 
 
 def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
-    """Create the callback of an option that lists its keys for the value ``help``."""
+    """Create a callback for an option; the callback lists the option's keys for ``help``."""
     text = f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}"
     return explaining(lambda: text)
 
 
 def explaining(text: Callable[[], str]) -> Callable[[Any], Any]:
-    """Create the callback of an option that prints a text for the value ``help``."""
+    """Create a callback for an option; the callback prints a text for the value ``help``."""
 
     def callback(given: Any) -> Any:
         if "help" in ([given] if isinstance(given, str) else given or ()):
@@ -326,8 +329,8 @@ def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.
         names = declared["names"]
         if kind is bool and not names:  # without --no-
             names = (f"--{each.name.replace('_', '-')}",)
-        # The reader of a file reports problems, rather than the command-line parser, so that all
-        # such messages read alike.
+        # The reader of a file, not the command-line parser, reports problems, so that all messages
+        # about files read alike.
         shown = declared["kind"](*names, **declared["given"], readable=False)
         default = inspect.Parameter.empty if each.default is MISSING else each.default
         yield inspect.Parameter(
@@ -381,8 +384,8 @@ class _Always:
         min=1,
         max=MOST_MEGABYTES,
         metavar="MB",
-        help=f"Memory for a single image, or for compressed arrays, in MB [{DEFAULT_MEGABYTES}; "
-        f"{MEMORY_VARIABLE} of the environment].",
+        help=f"Memory for a single image, or for compressed arrays, in MB [{DEFAULT_MEGABYTES}, "
+        f"or the environment variable {MEMORY_VARIABLE}].",
     )
     help_all: bool = option(
         False, callback=_show_all, is_eager=True, help="Show all options and exit."
@@ -399,7 +402,8 @@ Dataset = Annotated[
     str | None,
     option(
         panel=READING,
-        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes one [recognised].",
+        help=f"Data set: {', '.join(VOCABULARIES)}, or a .toml file that describes a data set "
+        "[recognised].",
     ),
 ]
 OnlyPredicted = Annotated[
@@ -441,7 +445,7 @@ StudyFile = Annotated[
 Labels = Annotated[
     str | None,
     option(
-        help="Names of the models, separated by commas [of the files].",
+        help="Names of the models, separated by commas [names of the files].",
         callback=checked(lambda text: ",".join(map(check_label, text.split(",")))),
     ),
 ]
@@ -472,7 +476,9 @@ Workers = Annotated[
     int | None,
     option(rare=True, min=1, max=1024, help="Processes on this machine [one per core]."),
 ]
-Detail = Annotated[bool, option(panel=FILES, help="Print all tables and notes, not one screen.")]
+Detail = Annotated[
+    bool, option(panel=FILES, help="Print all tables and notes instead of one screen.")
+]
 Quiet = Annotated[
     bool, option(MISSING, "--quiet", "-q", panel=FILES, help="Print nothing but errors.")
 ]
@@ -500,7 +506,7 @@ class EngineOptions:
 
     @property
     def asked(self) -> bool:
-        """Whether the user has set any of these options."""
+        """Whether the user has set any of the options for the workers."""
         return any(value is not None for value in vars(self).values())
 
     def __post_init__(self) -> None:
@@ -526,7 +532,7 @@ class EngineOptions:
 
 
 def split_list(option: str, value: str | None, number: int) -> list[str]:
-    """Split an option with one value per model at commas.
+    """Split the value of an option at commas into one value per model.
 
     Parameters
     ----------
@@ -540,7 +546,7 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
     Returns
     -------
     list of str
-        One value per model; empty without a value.
+        One value per model; an empty string for a model without a value.
 
     Raises
     ------

@@ -98,7 +98,7 @@ class OutputOptions:
         return dict(files)
 
     def printed(self, kinds: Iterable[str]) -> str:
-        """Return the type of the text that replaces the screen on stdout; empty if none does."""
+        """Return the type of text printed on stdout, such as ``.csv``; empty for the screen."""
         names = [str(path).lower() for path in self.out or ()]
         names += [f"{self.json}.json"]
         return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
@@ -264,7 +264,7 @@ class PageOptions:
             except OSError as error:
                 reason = os.strerror(error.errno or 0)
                 raise InputError(
-                    f"--port {self.port}: cannot be used ({reason}); give another"
+                    f"--port {self.port}: cannot be used ({reason}); give another port"
                 ) from None
         elif self.port:
             raise InputError("--port: applies to --open; add --open, or leave out --port")
@@ -286,9 +286,12 @@ class PageOptions:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             typer.echo(server.address)
             if not quiet:
-                typer.echo("Open this address in a browser here; Ctrl-C ends.", err=True)
+                typer.echo(
+                    "Open this address in a browser on this machine; Ctrl-C stops the server.",
+                    err=True,
+                )
             sys.stdout.flush()
-            # Without a window system, a text browser would take over the terminal.
+            # Without a window system, a browser would open as text in the terminal of this command.
             windows = sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
             if sys.stdout.isatty() and windows:
                 webbrowser.open(server.address)
@@ -322,7 +325,7 @@ def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[
 
 
 def check_page() -> None:
-    """Raise an error for a page if jinja2 is missing."""
+    """Raise an error if jinja2, which every page needs, is missing."""
     from diaghoi.report.pages import check_installed
 
     check_installed()
@@ -407,7 +410,10 @@ def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
         warnings.simplefilter("always")
         notes = draw()
     if any("missing from font" in str(warning.message) for warning in caught):
-        notes.append("the font lacks some letters of the names; boxes replace them")
+        notes.append(
+            "the font lacks some letters of the names; the figure shows placeholders for these "
+            "letters"
+        )
     return notes
 
 

@@ -30,7 +30,7 @@ from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, wri
 from diaghoi.report.quality_sheet import write_quality_sheet
 
 SHEET = "quality_sheet.html"
-"""Name of the page in a benchmark folder."""
+"""Name of the quality sheet in a benchmark folder."""
 
 
 @options_class
@@ -40,7 +40,8 @@ class AskOptions(PictureOptions):
     questions: Path = argument(help="Questions in the benchmark's published format.")
     setting: int | None = option(
         None,
-        help="1: the picture; 2: a given person; 3: a person found first [2 with boxes, else 1].",
+        help="What to ask about: 1, the picture; 2, a given person; 3, a person found beforehand "
+        "[2 if the questions have boxes, else 1].",
     )
     detections: Path | None = option(
         None,
@@ -61,8 +62,8 @@ class AskOptions(PictureOptions):
             return None
         if self.setting not in (None, 3):
             raise InputError(
-                "--detections: applies to setting 3, where people are found first, but this is "
-                f"setting {self.setting}; leave one of them out"
+                "--detections: applies to setting 3, where people are found beforehand; leave "
+                f"out --detections or --setting {self.setting}"
             )
         return read_detections(self.detections, asked)
 
@@ -114,8 +115,8 @@ class BuildOptions:
         help="Judge of what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
         "model and the environment variable with its API key; a file of verdicts; "
         "similarity:TABLE[,THRESHOLD]; time-sensitive. The first model or file groups "
-        "candidates, the second confirms them, and the third decides on the rest; before them, all "
-        "other judges reject candidates.",
+        "candidates, the second confirms candidates, and the third decides on the rest; all other "
+        "judges reject candidates beforehand.",
     )
     images: Path | None = option(
         None, help="Folder with the pictures, for models and the quality sheet."
@@ -166,7 +167,7 @@ class BuildOptions:
         if self.quality_sheet is not None:
             outputs.check_page()
         if self.images is None and asks:
-            raise InputError("models judge pictures; give their folder with --images")
+            raise InputError("models judge pictures; give the folder of the pictures with --images")
 
 
 @with_options

@@ -37,11 +37,13 @@ READ = {
         "numbering of objects: coco80, coco91, hico80, coco80-1 or coco91-0",
         metavar="NUMBERING",
     ),
-    "verbs": _WHOLE._replace(help="triplets hold verbs, numbered from this value"),
-    "classes": _WHOLE._replace(help="triplets hold HOI classes, numbered from this value"),
+    "verbs": _WHOLE._replace(help="number of the first verb, for triplets that hold verbs"),
+    "classes": _WHOLE._replace(
+        help="number of the first HOI class, for triplets that hold HOI classes"
+    ),
     "boxes": Key(f"layout of a box: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
     "top": Key(
-        "triplets read per image of dense arrays, best first, at least 100",
+        "number of triplets to read per image of dense arrays, best first; at least 100",
         options.whole(1, options.MOST_ROWS),
         metavar="N",
     ),
@@ -49,7 +51,7 @@ READ = {
     "ids": Key("image ids that belong to vcoco_test.json", Path, metavar="FILE"),
     "image-id": Key("the image of a V-COCO file with one unnamed image", metavar="ID"),
 }
-"""Keys of ``--read``: how to read files whose content does not show it."""
+"""Keys of ``--read``, which tell how to read a file if the content of the file does not."""
 
 
 @options_class
@@ -78,12 +80,14 @@ class ReadingOptions:
         Raises
         ------
         InputError
-            If a refused key is used, or :func:`diaghoi.cli.options.keyed` raises it.
+            If the user gives a refused key, or :func:`diaghoi.cli.options.keyed` raises an error.
         """
         words: dict[str, Any] = {"dataset": self.dataset} | dict.fromkeys(map(_word, READ))
         for name, value in keyed("--read", self.read or (), READ).items():
             if _word(name) in left_out:
-                raise InputError(f"--read {name}: does not apply to this command; leave it out")
+                raise InputError(
+                    f"--read {name}: does not apply to this command; leave the key out"
+                )
             words[_word(name)] = value
         return {name: value for name, value in words.items() if name not in left_out}
 
@@ -164,7 +168,7 @@ class ProtocolOptions:
         return None if chosen.top == spelt(chosen.name, usual).top else chosen.top
 
     def check(self, vocabulary: Vocabulary | None) -> None:
-        """Before reading files, reject choices that suit no data set, or not the named data set."""
+        """Reject choices that do not suit the named data set or, if none is named, any data set."""
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:
@@ -180,7 +184,7 @@ class Inputs(NamedTuple):
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Scenes of one data set, which stay in the file if they can be read on demand.
+        Scenes of one data set; scenes that can be read on demand stay in the file.
     files : list of pathlib.Path
         Files of annotations, predictions and pairs.
     notes : list of str
@@ -230,8 +234,8 @@ class Inputs(NamedTuple):
             for which, scenes in (("annotated", annotations), ("predicted", predictions))
         )
         note = (
-            f"--only-predicted-images: the {number_of('image', len(names))} of all files are "
-            f"evaluated; left out are {' and '.join(left)}"
+            f"--only-predicted-images: evaluated are {number_of('image', len(names))} that all "
+            f"files contain; left out are {' and '.join(left)}"
         )
         coverage = {
             "annotated_images": len(annotations),
@@ -248,9 +252,10 @@ class Inputs(NamedTuple):
 
 @options_class
 class DetectorOptions:
-    """Files of a detector other than its predictions, and options for reading and evaluating all.
+    """Files of a detector except the predictions, and options for reading and evaluation.
 
-    By default, the annotations in the prediction file are used, or annotations are searched for.
+    By default, annotations are taken from the prediction file if the file has any; otherwise the
+    usual places are searched.
     """
 
     annotations: options.Annotations = None
@@ -279,7 +284,7 @@ class DetectorOptions:
 
     @property
     def of_predictions(self) -> Any:
-        """Options for reading predictions without annotation files."""
+        """Options for reading predictions, without the files that accompany annotations."""
         return self.words | {"instances": None, "ids": None}
 
     @property
@@ -335,12 +340,13 @@ class DetectorOptions:
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:
-    """Reject a choice that suits no data set, before the files show which data set it is.
+    """Reject a choice that suits no data set, before files are read to identify the data set.
 
     Parameters
     ----------
     choice : callable
-        Function of a data set that raises :class:`InputError` if the choice does not suit it.
+        Function that takes a data set, and raises :class:`InputError` if the choice does not suit
+        the data set.
     vocabulary : Vocabulary or None
         The data set, if known.
 
@@ -368,16 +374,17 @@ def check_annotations(
     fitting: bool = True,
     **reading: Any,
 ) -> None:
-    """Raise an error for annotations that cannot be found, before all predictions are read.
+    """Raise an error if annotations cannot be found, before reading most of the predictions.
 
     Parameters
     ----------
     path : pathlib.Path or None
-        The files of the options; None if not given.
+        The annotation file or folder that the user names; None if not given.
     vocabulary : Vocabulary or None
         The data set, if the user names it.
     predictions : pathlib.Path
-        Predictions, whose first images show the data set, and whether the file has annotations.
+        The prediction file. The first images in the file show the data set, and whether the file
+        has annotations.
     find : callable
         Finds the annotations of a data set, or raises an error if there are none.
     fitting : bool

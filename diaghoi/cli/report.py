@@ -36,7 +36,7 @@ class ReportOptions(outputs.ScreenOptions):
     """Options for diagnosing predictions, and for outputs."""
 
     predictions: str = argument(
-        help="Prediction file (or folder of .mat files), or a quoted pattern for several."
+        help="Prediction file (or folder of .mat files), or a quoted pattern for several files."
     )
     detector: DetectorOptions
     image_labels: Path | None = option(
@@ -57,7 +57,7 @@ class ReportOptions(outputs.ScreenOptions):
 
     @property
     def is_pattern(self) -> bool:
-        """Whether the predictions are a pattern of files."""
+        """Whether ``predictions`` is a pattern of file names."""
         return not WILDCARDS.isdisjoint(self.predictions) and not Path(self.predictions).exists()
 
     @property
@@ -209,7 +209,7 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
         bar.start("diagnosing files", total=len(files))
         found = diagnose_shards(settings, files, engine, progress=bar.advance)
     diagnosis = found.diagnosis
-    # The scenes of all files are not in memory: the page and figures get images without
+    # The scenes of the files are not kept in memory: later steps get the images without
     # predictions.
     predictions = found.empty.with_names(diagnosis.names)
     notes = [*found.warnings, *located.notes]
@@ -235,7 +235,7 @@ def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, l
 def _texts(
     choices: ReportOptions, result: dict[str, Any], diagnosis: Diagnosis
 ) -> dict[str, outputs.Text]:
-    """Create the text files of a report; LaTeX tables compare only this one model."""
+    """Create the text files of a report; the tables for papers show only this model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.semantic import print_with_meaning
 

@@ -65,7 +65,8 @@ class RobustnessOptions(TableOptions):
         None,
         metavar="PATH",
         panel=options.COUNTS,
-        help="Any score of the report: map.full, soft_map [official mAP, or role AP, scenario 2].",
+        help="Any score in a report's JSON, such as map.full or soft_map [official mAP, or role "
+        "AP in scenario 2].",
     )
     also: list[str] | None = options.also(ALSO)
     significance: bool = option(
@@ -101,7 +102,7 @@ class RobustnessOptions(TableOptions):
         return "errors" in options.keyed("--also", self.also or (), ALSO)
 
     def check_settings(self) -> None:
-        """Reject options that cannot work before anything is read."""
+        """Before anything is read, reject options that cannot work."""
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:
@@ -173,7 +174,7 @@ def robustness(choices: RobustnessOptions) -> None:
         remarks = dict.fromkeys(choices.write(texts, writers, STEM))
     written = choices.output_files(KINDS, STEM)
     choices.show(texts, lambda: _show(choices, found, comparison), remarks, written)
-    if found.failed:  # reported after everything else is written
+    if found.failed:  # failed runs are reported after everything else is written
         failed = [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         raise InputError(
             f"the numbers leave out {number_of('file', len(failed))} that could not be used: "
@@ -218,9 +219,10 @@ def _draw(
 
 
 def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
-    """Print one screen, the requested tables, or all tables, sentences and notes in detail.
+    """Print one screen, or the requested tables, or in detail all tables, sentences and notes.
 
-    The screen shows what share of their score detectors keep, and the costliest corruption.
+    The screen shows the share of the clean score that each detector keeps, and the costliest
+    corruption.
     """
     from rich.console import Console
 
@@ -275,7 +277,7 @@ class CorruptOptions:
         help=f"Name or abbreviation of a corruption or group: {ABBREVIATIONS}; repeatable [all].",
     )
     severity: list[str] | None = option(
-        None, help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."
+        None, help="Severity: 1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."
     )
     workers: options.Workers = None
     seed: options.Seed = 0
@@ -286,8 +288,9 @@ class CorruptOptions:
 def corrupt(choices: CorruptOptions) -> None:
     """Apply the 20 corruptions of the RoHOI benchmark to pictures, in 5 severities.
 
-    Pictures keep their size, name and type. A result depends only on the picture's name and the
-    seed, and finished pictures are kept: an interrupted run resumes where it stopped.
+    Pictures keep their size, name and type. Random numbers depend only on the seed and the names of
+    the picture and the corruption, and finished pictures are kept: an interrupted run resumes where
+    it stopped.
     """
     from diaghoi.robustness.corrupt import corrupt_folder, picture_names
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-OF_ERRORS = (".html", *outputs.FIGURES)  # outputs on the meaning of errors, which need scores
+OF_ERRORS = (
+    ".html",
+    *outputs.FIGURES,
+)  # outputs that need scores, because they show the meaning of errors
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
 KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the N classes that gain most from similarity"
@@ -50,7 +53,8 @@ class MeasureOptions:
         "boxes",
         panel=COUNTS,
         rare=True,
-        help="Condition for a match: boxes, or class alone (always used without boxes).",
+        help="Condition for a match: boxes, or class alone (the only choice if predictions have "
+        "no boxes).",
     )
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(
@@ -104,7 +108,7 @@ class SemanticOptions(outputs.ScreenOptions):
 
     @property
     def analyses(self) -> dict[str, Any]:
-        """What is requested beyond the evaluation."""
+        """The requested additional analyses by name, with their values."""
         return options.keyed("--also", self.also or (), ALSO)
 
     @property
@@ -118,19 +122,19 @@ class SemanticOptions(outputs.ScreenOptions):
         Raises
         ------
         InputError
-            If options do not fit; the message names the first.
+            If an option needs scores or boxes that the predictions lack; the message names the
+            option.
         """
         asked = ["--also diagnose"] * ("diagnose" in self.analyses)
         asked += [f"--out {path}" for path in self.out or () if path.suffix.lower() in OF_ERRORS]
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(
-                f"{asked[0]}: describes the meaning of errors, which requires scores; leave "
-                f"{this} out"
+                f"{asked[0]}: needs scores to describe the meaning of errors; leave {this} out"
             )
         if asked and not boxed:
             raise InputError(
-                f"{asked[0]}: describes the meaning of errors, which requires boxes; leave this out"
+                f"{asked[0]}: needs boxes to describe the meaning of errors; leave the option out"
             )
 
 
@@ -266,8 +270,8 @@ class AskOptions(PictureOptions):
 def ask(choices: AskOptions) -> None:
     """Ask a vision-language model for the verb and the object of each pair of boxes.
 
-    The probabilities of its words are the scores, if the endpoint returns them. Answers are stored
-    as they arrive: an interrupted run resumes where it stopped.
+    The scores are the probabilities of the words in the reply, if the endpoint returns
+    probabilities. Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.formats import read
     from diaghoi.language.answers import AnswerFile

@@ -1,4 +1,4 @@
-"""``diaghoi similarity``: similarity tables of words, and the options that name them."""
+"""``diaghoi similarity``: similarity tables of words, and the options that select tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class CombinationOptions:
         0.5, panel=MEANING, help="Weight of the verb; the object has 1 minus this weight."
     )
     combine: str = option(
-        "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
+        "arithmetic",
+        panel=MEANING,
+        help="Combination of verb and object similarity: arithmetic or geometric mean, or minimum.",
     )
     scale: float | None = option(None, panel=MEANING, help=SCALE)
 
@@ -69,7 +71,7 @@ class CombinationOptions:
 
 @options_class
 class SimilarityOptions(CombinationOptions):
-    """Options for the source of similarity, and for its combination."""
+    """Options for the source of similarity, and for combining verb and object similarities."""
 
     similarity: str | None = similarity_option(None)
     verb_synsets: Path | None = option(
@@ -91,7 +93,7 @@ class SimilarityOptions(CombinationOptions):
 
     @property
     def synsets(self) -> dict[str, Path]:
-        """Files with table names."""
+        """Files that map the words of the data set to names in the tables."""
         given = {key: getattr(self, key) for key in ("verb_synsets", "object_synsets")}
         return {key: path for key, path in given.items() if path is not None}
 
@@ -101,12 +103,12 @@ class SimilarityOptions(CombinationOptions):
         return [*(each for each in self.sources if isinstance(each, Path)), *self.synsets.values()]
 
     def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
-        """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
+        """Read the tables, and return keyword arguments for :func:`diaghoi.semantic.evaluate`.
 
         Raises
         ------
         InputError
-            If a table cannot be read; and as in :meth:`measure`.
+            If a table cannot be read, or :meth:`measure` raises an error.
         """
         from diaghoi.semantic.tables.senses import read_tables
 
@@ -119,9 +121,9 @@ similarity = typer.Typer(
     no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
 )
 KINDS = (".json", ".txt")
-LINES = 24  # of the first screen
+LINES = 24  # number of lines on the first screen
 WORDS = "words or synsets, one per line, or CSV: name, synset, definition."
-RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
+RATINGS = "Table: a CSV file with columns a,b,score or one column per rater, or an .npz file."
 
 
 @options_class
@@ -135,7 +137,7 @@ class DescribingOptions(outputs.ScreenOptions):
         stem: str,
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
-        """Write a result, and print the tables that fit on one screen, or all in detail."""
+        """Write a result, and print the tables that fit on one screen, or in detail all tables."""
         shown = [*tables]
 
         def text(number: int) -> str:
@@ -166,7 +168,9 @@ class AgreementOptions(DescribingOptions):
         None, help="Instead, a CSV of interaction pairs and their levels, to compare tables with."
     )
     similarity: str = similarity_option("own")
-    again: Path | None = option(None, help="The same items, rated again by the same people.")
+    again: Path | None = option(
+        None, help="File with the same items, rated again by the same people."
+    )
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
     )
@@ -183,9 +187,9 @@ class AgreementOptions(DescribingOptions):
 def agreement(choices: AgreementOptions) -> None:
     """Measure the agreement of people with each other, and of metrics or tables with people.
 
-    Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
-    correlation of each metric with the mean of the people. A .pdf, .svg or .png file shows
-    distributions and kappa.
+    The measures are quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it,
+    and Spearman's rank correlation of each metric with the mean of the people. A .pdf, .svg or .png
+    file shows distributions and kappa.
     """
     import numpy as np
 
@@ -285,7 +289,7 @@ class MergeOptions:
 @similarity.command()
 @with_options
 def merge(choices: MergeOptions) -> None:
-    """Merge several tables into one with all their raters, scaled to [0, 1]."""
+    """Merge several tables into one table with all raters, and scale scores to [0, 1]."""
     from diaghoi.semantic.tables.ratings import mean_of, merge_ratings, read_ratings, write_ratings
 
     tables, out = choices.tables, choices.out
@@ -345,15 +349,17 @@ class BuildOptions:
     )
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")
-    verb_candidates: Path | None = option(None, help="More verbs, compared only with the first.")
+    verb_candidates: Path | None = option(
+        None, help="More verbs, compared only with those of --verbs."
+    )
     object_candidates: Path | None = option(
-        None, help="More objects, compared only with the first."
+        None, help="More objects, compared only with those of --objects."
     )
     rater: list[str] | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
-        "[DIAGHOI_API_KEY]. Further raters only rate pairs that the first rater did not rate 0.",
+        "[DIAGHOI_API_KEY]. Further raters rate only pairs that the first rater rated above 0.",
     )
     baseline: str | None = option(
         None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."
@@ -383,7 +389,7 @@ class BuildOptions:
 
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """Files of words of each kind, and of words that are compared only with these words."""
+        """For each kind, the file of words, and the file of words compared only with the first."""
         given = vars(self)
         return {
             kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")
@@ -400,7 +406,7 @@ class BuildOptions:
 @similarity.command()
 @with_options
 def build(choices: BuildOptions) -> None:
-    """Build a similarity table by asking language models, or a WordNet baseline.
+    """Build a similarity table: ask language models, or compute a WordNet baseline.
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
@@ -523,7 +529,9 @@ def _written(choices: BuildOptions, results: Sequence[RatingResult]) -> dict[str
 
 def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
     incomplete = {
-        "unread": "have no valid reply, and no score by that rater; --ask-again asks again",
+        "unread": (
+            "have no valid reply, so the rater in brackets gave no score; --ask-again asks again"
+        ),
         "unanswered": "had no reply; run the same command again to retry them",
     }
     notes = []

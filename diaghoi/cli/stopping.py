@@ -17,17 +17,17 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 class Stopped(KeyboardInterrupt):
     """A signal asked this process to end.
 
-    A separate class, because Python exits as if killed by SIGINT, whatever the exit code, once a
-    KeyboardInterrupt has passed through ``exec``.
+    A subclass, because once a plain KeyboardInterrupt has passed through ``exec``, Python exits as
+    if killed by SIGINT, whatever the exit code.
     """
 
 
 def run_stoppable(run: Callable[[], Result]) -> Result | signal.Signals:
     """Run a function that SIGINT and SIGTERM interrupt with :class:`Stopped`.
 
-    Unfinished files are then removed on exit, which the default action of SIGTERM would not do. A
-    second signal ends the process at once. An exception that the function raises after a signal is
-    a consequence of the signal, and is suppressed.
+    Unfinished files are removed on exit; the default action of SIGTERM would leave unfinished
+    files. A second signal ends the process at once. An exception that the function raises after a
+    signal is a consequence of the signal, and is suppressed.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def run_stoppable(run: Callable[[], Result]) -> Result | signal.Signals:
 
 
 def wait_for_signal() -> None:
-    """Wait for SIGINT or SIGTERM, if a signal is the regular end of the command.
+    """Wait for SIGINT or SIGTERM, in a command that regularly ends with a signal.
 
     Signals that are already ignored, as under nohup, stay ignored.
     """

@@ -17,7 +17,7 @@ from diaghoi.comparison.results import (
 from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError, some_of
 
-# Value that a choice has if a signature omits it.
+# Value of a choice that a signature omits.
 UNSAID = {CUT: AS_GIVEN, RANKING: BY_SCORE}
 
 
@@ -96,7 +96,7 @@ def said_by(said: Sequence[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
 
 
 def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
-    """List the distinct texts of several owners, preceded by the owners unless all share a text."""
+    """List each distinct text with its owners, or without owners if all share the text."""
     names = _grouped(said)
     return [("" if len(of) == len(said) else ", ".join(of), words) for words, of in names.items()]
 
@@ -130,7 +130,7 @@ def shared_signature(results: Sequence[Result]) -> str:
 
 
 def _choices(result: Result) -> list[str]:
-    """List the name and the choices of a protocol, without the detector's choices."""
+    """List the name and the choices of a protocol, except choices that depend on the detector."""
     choices = choices_of(text(result, "protocol", "signature"))
     for decided in (CUT, RANKING):
         choices.pop(decided, None)
@@ -174,7 +174,7 @@ def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], st
 
 
 def owners(results: Sequence[Result], ask: Callable[[Result], str]) -> dict[str, list[str]]:
-    """List the labels of the results by answer."""
+    """Group the labels of the results by what ``ask`` returns for each result."""
     return _grouped((_label(result), [ask(result)]) for result in results)
 
 

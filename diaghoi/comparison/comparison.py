@@ -39,7 +39,7 @@ from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
 TOLD = ", confirmed against all others by the tests"
-"""Appended to the legend of the best value of a column if models are tested."""
+"""Words added to the legend for the best value in a column if models are tested."""
 DESCRIBED = ("key", "title", "group", "unit", "better")  # fields of a column in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
 WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
@@ -71,8 +71,9 @@ class Comparison(OneScreen):
         Notes on the individual results.
     classes : mapping of str
         Number of classes in the full means, ``600 classes``, by ``classes_in_mean`` (of the
-        protocol) and ``classes_in_official``; empty if the models differ or results lack it. Under
-        ``leave_mean``: the number of classes that leave the mean when missed triplets are repaired.
+        protocol) and ``classes_in_official``; empty if the models differ or a result lacks the
+        number. Under ``leave_mean``: the number of classes that leave the mean when missed triplets
+        are repaired.
     differences : tuple of Difference
         Tests of all models against the first model, if requested.
     mark : str
@@ -120,7 +121,7 @@ class Comparison(OneScreen):
 
     @property
     def parts(self) -> tuple[Comparison, ...]:
-        """One comparison per data set: here only this one; see :mod:`diaghoi.comparison.joint`."""
+        """The comparison itself, which has no other parts; see :mod:`diaghoi.comparison.joint`."""
         return (self,)
 
     @property
@@ -129,7 +130,7 @@ class Comparison(OneScreen):
         return tuple(f"{difference.sentence}." for difference in self.differences)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> Comparison:
-        """Apply a change to the comparison on each data set, here only this one."""
+        """Apply a change to the comparison on each data set, here to the only comparison."""
         return change(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,9 +154,9 @@ class Comparison(OneScreen):
               one-stage, in the form of ``models``; empty without stages;
 
             and ``caveats``, ``notes`` and ``differences``
-            (:meth:`diaghoi.statistics.significance.Difference.to_dict`); with ``explained``, for
-            each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, if
-            requested, and ``slices``, :meth:`diaghoi.comparison.slices.Slices.to_dict`.
+            (:meth:`diaghoi.statistics.significance.Difference.to_dict`); if requested, also
+            ``explained`` (:meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict` of each
+            model but the first) and ``slices`` (:meth:`diaghoi.comparison.slices.Slices.to_dict`).
         """
         labels = [model.label for model in self.models]
         result: dict[str, Any] = {
@@ -188,11 +189,12 @@ class Comparison(OneScreen):
         Returns
         -------
         pandas.DataFrame
-            One row per model, at full precision; fractions for percent and points. The wide frame
-            has ``model``, ``official_default`` (the benchmark's own mAP), ``map``, ``max_recall``,
-            ``delta_map_association`` and so on for each error, ``pairs_recall``,
+            One row per model, at full precision; numbers shown in percent or points are fractions.
+            The wide frame has ``model``, ``official_default`` (the benchmark's own mAP), ``map``,
+            ``max_recall``, ``delta_map_association`` and so on for each error, ``pairs_recall``,
             ``pairs_precision``, ``negatives_ap``, ``actions_map`` and so on; a name that ends in a
-            group, such as ``map_rare``, refers to its classes, other names to all classes.
+            group, such as ``map_rare``, refers to the classes of the group, and other names refer
+            to all classes.
 
         Raises
         ------
@@ -236,8 +238,8 @@ class Comparison(OneScreen):
         -------
         Comparison
             With two more tables, ``difference`` and ``annotated``, a listing of the verbs, objects,
-            classes and images that differ most, and a sentence for each model. The sentence names
-            the tests made so far.
+            classes and images that differ most, and a sentence for each model. Each sentence
+            includes the test of the difference if the test was made before.
 
         Raises
         ------
@@ -341,7 +343,7 @@ def compare(
     models: Sequence[StudyModel] | None = None,
     explain: bool = False,
 ) -> Comparison:
-    """Compare the results of detectors; ``print`` shows them in percent.
+    """Compare the results of detectors; ``print`` shows numbers in percent.
 
     Parameters
     ----------
@@ -357,8 +359,8 @@ def compare(
     -------
     Comparison
         The content of ``diaghoi compare``. The tables have one row per model, one-stage detectors
-        first if stages are given. Groups of several models are followed by their means, which are
-        undefined if the number of any model is undefined. :mod:`diaghoi.report.comparison` prints
+        first if stages are given. Means follow each group of several models; a mean is undefined if
+        the number of any model in the group is undefined. :mod:`diaghoi.report.comparison` prints
         it.
 
     Raises

@@ -1,15 +1,17 @@
 """Split a difference in mAP into parts due to true positives and to each kind of false positive.
 
-At a recall level, precision is ``n / (n + F)``: the true positives so far, and the false positives
-of all kinds that rank above the last true positive. Two detectors that both reach the level differ
-in ``n`` and in the number of false positives of each kind. The change due to false positives is the
-mean of the changes with either ``n``, the Shapley value for two players. The difference
+At a recall level, precision is ``n / (n + F)``: ``n`` is the number of true positives so far, and
+``F`` the number of false positives that rank above the last true positive. Two detectors that both
+reach the level differ in ``n`` and in the number of false positives of each kind. The change due to
+false positives is the mean of two changes, with the ``n`` of each detector (the Shapley value for
+two players). The difference
 
     n / (n + F1) - n / (n + F2) = n (F2 - F1) / ((n + F1) (n + F2))
 
-is linear in the number of false positives, so each kind has its own share, whatever the order. The
-rest is due to true positives, as is the whole difference at a level that only one detector reaches.
-Means over levels and classes add up to the difference in mAP.
+is linear in the number of false positives, so each kind has its own share, whatever the order of
+the kinds. The rest of the difference is due to true positives. At a level that only one detector
+reaches, the whole difference is due to true positives. Means over levels and classes add up to the
+difference in mAP.
 """
 
 from __future__ import annotations
@@ -56,8 +58,8 @@ class ApDifference:
         (:func:`diaghoi.oracles.localised.labels_by_pair`). The changes sum to the difference in
         each class.
     means : dict of str to dict of str to float
-        For each split, the difference in mAP (``total``) and the :data:`PARTS`, which sum to it.
-        NaN if either detector has no mAP.
+        For each split, the difference in mAP (``total``), and the :data:`PARTS` that sum to the
+        difference. NaN if either detector has no mAP.
     """
 
     labels: tuple[str, str]
@@ -93,7 +95,7 @@ def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
     Raises
     ------
     InputError
-        If their protocols or their annotated triplets differ.
+        If the diagnoses differ in protocol or in annotated triplets.
     """
     check_same_annotations(first, second)
     positives, protocol = first.ledger.positives, first.protocol
@@ -142,7 +144,7 @@ def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray
 
 
 def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArray) -> IntArray:
-    """Count each kind of prediction up to the best precision at or beyond each recall level.
+    """For each recall level, count the kinds of predictions up to the best precision from there.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArr
         curves = envelopes(
             row_class, label == TRUE_POSITIVE, ledger.positives, protocol.top_of_class
         )
-        # The last true positive with the precision of the envelope.
+        # For each step of the envelope, the last true positive of the step.
         ends = np.flatnonzero(curves.ends)
         best = np.repeat(ends, np.diff(ends, prepend=-1))
         mine = np.flatnonzero((group >= classes.start) & (group < classes.stop))

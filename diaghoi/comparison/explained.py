@@ -19,7 +19,7 @@ from diaghoi.oracles import ERROR_WORDS, error_title
 from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.statistics.significance import Difference, p_cell, shown_p
 
-NAMED = 3  # parts, verbs, objects or images in the sentence, at most
+NAMED = 3  # a sentence names at most this number of parts, verbs or other words
 LISTED = 5  # rows of each kind in the listing
 ATTEMPTS = {
     "human_box": "a prediction with the same object, but a wrong human box",
@@ -68,7 +68,7 @@ class ExplainedDifference:
 
     @property
     def found(self) -> dict[str, int]:
-        """Number of annotated triplets that both models, only one of them, or neither finds."""
+        """Number of annotated triplets found by both models, by only one model, or by neither."""
         matrix = self.annotated.matrix()
         return {
             "both": int(matrix[0, 0]),
@@ -89,7 +89,7 @@ class ExplainedDifference:
         rest = sum(means[name] for name in parts[NAMED:])
         if len(parts) > NAMED:
             named.append(f"all else {_points(rest)}")
-        # On other data sets, false positives have the labels of the published rule.
+        # On data sets other than V-COCO, false positives have the labels of the published rule.
         read = f" (on found pairs, where {OWN_OBJECT})" if self.shares.roles else ""
         made = f", made of {', '.join(named)}{read}" if named else ""
         found = self.found
@@ -112,13 +112,13 @@ class ExplainedDifference:
 
     @property
     def _lost(self) -> str:
-        """Describe what this model mostly does with the triplets that only the first finds."""
+        """Describe what this model mostly does with triplets that only the first model finds."""
         lost = self.annotated.matrix()[0, 1:]
         if not lost.any():
             return ""
         most = int(lost.argmax())
         if FATES[most + 1] == MISSED:
-            return f" ({lost[most]:,} of them {self.labels[1]} misses on found pairs)"
+            return f" ({lost[most]:,} of them missed by {self.labels[1]} on found pairs)"
         read = " on found pairs" if self.shares.roles else ""
         return (
             f" (for {lost[most]:,} of them, {self.labels[1]} has {ATTEMPTS[FATES[most + 1]]}{read})"
@@ -126,7 +126,7 @@ class ExplainedDifference:
 
     @property
     def _where(self) -> str:
-        """What stands out among verbs, objects and classes; without tests, the largest verbs."""
+        """Sentence on what stands out: verbs, objects or classes; without tests, the top verbs."""
         total = self.ap.means["full"]["total"]
         verb = "role" if self.shares.roles else "verb"
         if self.shares.confidence is None:
@@ -170,7 +170,7 @@ def explained(
 ) -> ExplainedDifference:
     """Explain the difference between two detectors.
 
-    The settings and errors are as in :func:`diaghoi.comparison.shares.shares`.
+    The settings, and the exceptions raised, are as in :func:`diaghoi.comparison.shares.shares`.
     """
     return ExplainedDifference(
         ap=ap_difference(first, second),
@@ -188,14 +188,17 @@ def explained_tables(
     Parameters
     ----------
     models : sequence of StudyModel
-        Names of the first model and of all other models.
+        Descriptions of the first model and of all other models.
     differences : sequence of ExplainedDifference
-        Diagnoses of the other models, in order.
+        Differences of the other models from the first model, in order.
     """
     first = models[0].label
     reading = ""
     if any(each.shares.roles for each in differences):
-        reading = f"\nOn found pairs, unlike the prediction counts: {OWN_OBJECT}."
+        reading = (
+            "\nFalse positives have their errors on found pairs, unlike in the counts of "
+            f"predictions: {OWN_OBJECT}."
+        )
     parts = [
         name
         for name in PARTS
@@ -225,9 +228,9 @@ def explained_tables(
             key="difference",
             title=f"Difference in mAP to {first}",
             unit="points",
-            caption="Below 0: less than the first.\nTrue positives: changes in found "
-            "triplets and their ranks. False positives: changes in their number above "
-            "found triplets.\nThe parts sum to the "
+            caption="Below 0: worse than the first model.\nTrue positives: changes in found "
+            "triplets and their ranks. False positives: changes in the number of false positives "
+            "that rank above found triplets.\nThe parts sum to the "
             f"difference in mAP.{reading}",
         ),
         table_of(
@@ -236,7 +239,7 @@ def explained_tables(
             cells(counts, [each.found for each in differences]),
             key="annotated",
             title="Annotated triplets found",
-            caption=f"The first is {first}.",
+            caption=f"The first model is {first}.",
         ),
     )
 
@@ -261,7 +264,7 @@ def shares_table(difference: ExplainedDifference) -> Table:
         )
         caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:
-        caption += "Images: how much of the difference is lost without the image."
+        caption += "Images: how much of the difference disappears if the image is left out."
     first, second = difference.labels
     titles = TITLES | {"verb": "Roles"} if found.roles else TITLES
     table = TextTable("Largest", columns, list(lines.values()), caption).table

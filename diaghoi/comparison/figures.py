@@ -40,7 +40,8 @@ _RANDOM = (
     "The AP of a random order is the share of negatives, which rises as a detector finds fewer "
     "annotated pairs, so no value is marked as best."
 )
-# A column and the path of its number in a result; the columns of a table and its texts.
+# ``Figure``: a column, and a function that finds the number of the column in a result.
+# ``Contents``: the columns and the texts of a table.
 Figure = tuple[Column, Value]
 Contents = tuple[Sequence[Figure], dict[str, str]]
 HEADINGS = {
@@ -62,11 +63,11 @@ HEADINGS = {
     "slice_differences": "Difference in mAP in slices",
     "slice_parts": "Pair recall and F1 in slices",
 }
-"""Prefix of the title of a table, by prefix of its key."""
+"""Start of the title of each table, by the start of the table's key."""
 OF_VARIANTS = ("pairs.per_image", "pairs.{}.recall", "pairs.{}.precision", "map.{}")
 """The numbers of a variant of a run."""
 CHANGE: dict[Unit, Unit] = {"number": "change", "percent": "points"}
-# Tables that every result has.
+# Parts that every result has.
 PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
 
 
@@ -144,7 +145,7 @@ def _numbers_of(table: str, results: Sequence[Result], splits: Sequence[str]) ->
 
 
 def _measures(table: str, result: Result) -> list[Measure]:
-    """List the numbers of a table that a result has."""
+    """List the measures of a table for which a result has numbers."""
     return [
         measure
         for measure in of_table(table)
@@ -154,7 +155,7 @@ def _measures(table: str, result: Result) -> list[Measure]:
 
 
 def _splits(measure: Measure, result: Result, splits: Sequence[str]) -> list[str]:
-    """Return the groups of classes for which a number exists: its own groups, or the usual ones."""
+    """Return the groups of classes that a measure has: those in the result, or the usual groups."""
     if measure.path.endswith(SPLIT):
         beside = part(result, *measure.keys()[:-1])
         return [split for split, value in beside.items() if not isinstance(value, str | Mapping)]
@@ -183,9 +184,9 @@ def _number(measure: Measure, split: str, splits: Sequence[str], result: Result)
 
 def _official(results: Sequence[Result]) -> Contents:
     official = part(results[0], "official")
-    caption = "By the rules of the data set's benchmark, independent of the protocol."
+    caption = "Computed by the rules of the data set's benchmark, independent of the protocol."
     if "agent" in official:
-        caption = "One role less: without point."
+        caption = "The columns with one role less leave out the role 'point'."
     sources = {
         text(result, "official", "known_object", "source")
         for result in results
@@ -204,8 +205,8 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     if means_found_classes(results[0]):
         of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
         caption += (
-            "\nClasses without a true positive are omitted, which raises the mean. Models may "
-            f"differ in these classes, so no value is marked as best: {of_each}."
+            "\nClasses without a true positive are omitted, which raises the mean. Models may omit "
+            f"different classes, so no value is marked as best: {of_each}."
         )
         # The values of two models may be means over different classes.
         columns = [(replace(column, better=None), value) for column, value in columns]
@@ -250,7 +251,7 @@ def _localised(results: Sequence[Result]) -> Contents:
         results,
         values,
         leaving(results, ["missed_gt"], counted="leave_mean_by_pair"),
-        f"The same on found pairs: {reading_by_pair(pairing)}.",
+        f"Cost of errors on found pairs: {reading_by_pair(pairing)}.",
         "localised",
     )
 
@@ -272,13 +273,15 @@ def _costs(
         )
     if means_found_classes(results[0]):
         better = None
-        caption += f"\n{CHANGED}\nModels may differ in their classes, so no value is marked."
+        caption += (
+            f"\n{CHANGED}\nThe means of models may cover different classes, so no value is marked."
+        )
     return [
         (Column(key=name, title=error_title(name), unit="points", better=better), value)
         for name, value in values.items()
     ], _texts(key, caption, title) | {
         "unit": "percentage points",
-        "best": "for ΔmAP, the smallest of its column: the error that costs least",
+        "best": "for ΔmAP, the smallest of its column: the model that loses least to the error",
     }
 
 
@@ -300,15 +303,19 @@ def _errors(results: Sequence[Result], *, shares: bool) -> Contents:
         return None if counted is None else ratio(*counted) if shares else counted[0]
 
     names = [*part(results[0], "errors"), *TOTALS]
-    caption = "Numbers of predicted triplets; for missed and false negative, of annotated triplets."
+    caption = "Numbers of predicted triplets; missed and false negative count annotated triplets."
     caption += _published(results)
     if "ignored" in names:
-        caption += "\nIgnored: on people without annotated actions, not among the predictions."
+        caption += (
+            "\nIgnored: predictions on people without annotated actions; no other column counts "
+            "these predictions."
+        )
     texts = _texts("errors", caption) | {"unit": ""}
     if shares:
         names = [name for name in names if name != "ignored"]
         caption = (
-            "Shares of predicted triplets; for missed and false negative, of annotated triplets."
+            "Shares of predicted triplets; missed and false negative are shares of "
+            "annotated triplets."
         )
         texts = _texts("error_shares", caption)
     unit: Unit = "percent" if shares else "count"
@@ -357,12 +364,13 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
 
 
 def _shortcuts(results: Sequence[Result]) -> Contents:
-    """Lay out how far models lie above priors of their verbs."""
+    """Lay out how far the mAP of models exceeds that of verb priors."""
     columns = _numbers_of("shortcuts", results, ())
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     caption = (
         "Prior: mAP of the model's pairs if verbs are scored by their frequency in annotations, "
-        "with the object or with any object.\nLift: mAP minus this prior, in percentage points."
+        "either with the object of the pair or with any object.\nLift: mAP minus the prior, in "
+        "percentage points."
     )
     return columns, _texts("shortcuts", caption)
 
@@ -396,7 +404,8 @@ def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result])
     ]
     if lacking:
         caption += (
-            f"\nThe file has no detection scores, so pair scores decide: {', '.join(lacking)}."
+            "\nThe threshold applies to pair scores if a file has no detection scores: "
+            f"{', '.join(lacking)}."
         )
     key = f"with_{title.lower().replace(' ', '_')}"
     return columns, _texts(key, caption, f"{HEADINGS['with']} {title}")

@@ -53,7 +53,7 @@ class JointComparison:
 
     @property
     def listings(self) -> tuple[Table, ...]:
-        """Models of all parts, each with its data set."""
+        """Listings of all parts, each with the name of its data set in the title."""
         return tuple(
             replace(table, title=f"{name}: {table.title}")
             for name, part in zip(self.names, self.parts, strict=True)
@@ -67,12 +67,12 @@ class JointComparison:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of all parts, in the form of the caveats."""
+        """Notes of all parts; a note names its data set unless all data sets share the note."""
         return self._said(lambda part: part.notes)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Test results of all parts, in the form of the caveats."""
+        """Test results of all parts; a result names its data set unless all data sets share it."""
         return self._said(lambda part: part.statements)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> JointComparison:
@@ -125,13 +125,13 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
-    """Join the tables with the given key: stacked under the names of data sets, or side by side.
+    """Join tables with the same key: stacked under the names of data sets, or side by side.
 
     Titles, remarks and footnotes that all data sets share appear once.
     """
     tables = [table for _, table in named]
     first = tables[0]
-    # The titles of tables that HEADINGS lacks only list their columns.
+    # If HEADINGS lacks a table, the title of the table only lists the columns.
     alike = first.key not in HEADINGS or all(table.title == first.title for table in tables)
     captions: dict[str, list[str]] = {"": []}
     for of, remark in owned(
@@ -230,7 +230,7 @@ def _columns(tables: Sequence[Table]) -> list[Column]:
                 found.insert(place, column)
             else:
                 place = keys.index(column.key)
-                # A data set with several groups of classes provides the column title.
+                # The column comes, if possible, from a data set with several groups of classes.
                 found[place] = found[place] if found[place].group else column
             place += 1
     return found

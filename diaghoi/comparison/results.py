@@ -23,7 +23,8 @@ CHANGED = (
 )
 """Remark on protocols whose means cover only found classes."""
 PRECISION = (
-    "Pair precision of a group: the share of all predicted pairs that are credited with its pairs."
+    "Pair precision of a group: the share of all predicted pairs that match annotated "
+    "pairs of the group."
 )
 """Remark on the denominator of pair precision in a group of classes."""
 
@@ -39,7 +40,7 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
         A file written by ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save`, or any other
         file.
     dataset : str, optional
-        Description of the data set of a saved diagnosis, unless the package knows it.
+        Description of the data set of a saved diagnosis, unless the package knows the data set.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def text(result: Result, *keys: str) -> str:
     Raises
     ------
     InputError
-        If the text is missing, or is not a text.
+        If the value is missing, or is not a text.
     """
     value = part(result, *keys[:-1]).get(keys[-1])
     if not isinstance(value, str):
@@ -135,7 +136,7 @@ def other_protocol(result: Result, asked: Protocol) -> str:
     Returns
     -------
     str
-        The name, or if the names are equal, the line with all choices.
+        The name of the result's protocol; if the names are equal, the line with all choices.
     """
     protocol = result.get("protocol")
     saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
@@ -175,7 +176,7 @@ def coverage_words(result: Result) -> str:
 
 
 def error_count(result: Result, name: str) -> tuple[float, float] | None:
-    """Return the count and the share of an error.
+    """Return the count of an error, and the number of triplets that the share refers to.
 
     Parameters
     ----------
@@ -188,8 +189,8 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
     -------
     part, whole : int
         The share refers to annotated triplets for ``missed_gt`` and ``false_negative``, and to
-        predicted triplets for all others. None for an oracle without a single label, such as a
-        user's own.
+        predicted triplets for all others. None for an oracle that does not belong to exactly one
+        label, such as a user's own oracle.
 
     Raises
     ------
@@ -241,9 +242,9 @@ def leaving(
     results : sequence of mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`; older results lack the number.
     errors : iterable of str
-        Oracles whose repair may have this effect.
+        Oracles whose repair may remove annotated triplets.
     split : str
-        Group of classes of the mean.
+        Group of classes that the mean covers.
     counted : {"leave_mean", "leave_mean_by_pair"}
         Whether errors are counted by the published rule or on found pairs.
 
@@ -306,7 +307,8 @@ def by_person(result: Result) -> bool:
 def only_interactions(result: Result) -> bool:
     """Check whether the official means cover only classes of real interactions.
 
-    A result does not list the annotated classes, so only the note of the diagnosis shows this.
+    A result does not list the annotated classes, so only a note of the diagnosis shows which
+    classes the means cover.
     """
     return any(note.startswith(ONLY_INTERACTIONS) for note in notes_of(result))
 
@@ -321,6 +323,6 @@ def _needed(result: Result, *keys: str) -> float:
 def _unusable(result: Result, keys: Sequence[str], what: str) -> InputError:
     command = "semantic" if is_semantic(result) else "report"
     return InputError(
-        f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write it again with "
+        f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write the result again with "
         f"'diaghoi {command} --json'"
     )

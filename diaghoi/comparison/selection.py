@@ -23,8 +23,8 @@ from diaghoi.oracles.localised import PUBLISHED
 
 Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
-# The official numbers that papers print first, by column key: title and group in tables with one
-# row per model, and meaning.
+# The official numbers that papers print first, by column key: each entry has the title and the
+# group in tables with one row per model, and the meaning.
 OFFICIAL = {
     "default.full": ("mAP", "", "official mAP, Default, Full"),
     "scenario_1.ap": ("S1", "Role AP", "official role AP, scenario 1"),
@@ -56,7 +56,7 @@ PAPER = {
 VIEWS = ("overview", "compact")
 """Tables with one row per model that combine columns of several other tables."""
 TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
-"""Prefix of the title of a table that can be requested, by prefix of its key."""
+"""Start of the title of each table that can be requested, by the start of the table's key."""
 BESIDE = "-by-data-set"
 """Suffix of the name of a table with data sets side by side."""
 POINTS = "percentage points|points"
@@ -66,7 +66,7 @@ ADDED_BY = {
     "shortcuts": "shortcuts",
     "with": "pair-nms=0.7",
 }
-"""Analysis (``--also``) that adds a table, by prefix of its key."""
+"""Analysis (``--also``) that adds a table, by the start of the table's key."""
 USUAL = (
     *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
     "negatives_actions",
@@ -98,10 +98,11 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     tables : iterable of str
         Table headings as printed, with or without the unit, beginnings of headings, or keys: ``ΔmAP
         (Rare)``, ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not matter, and Δ may
-        be ``d``. Also ``overview`` (one row per model), ``compact`` (the same for one column of a
-        paper: mAP and ΔmAP), and any name followed by ``-by-data-set``, which puts data sets side
-        by side: ``pairs-by-data-set`` is table 2 of the paper and ``negatives-actions-by-data-set``
-        table 3. A text may contain several names, separated by commas.
+        be ``d``. Also ``overview`` (one row per model), ``compact`` (mAP and ΔmAP of each model,
+        for one column of a paper), and any name followed by ``-by-data-set``, which puts data sets
+        side by side: ``pairs-by-data-set`` is table 2 of the paper and
+        ``negatives-actions-by-data-set`` table 3. A text may contain several names, separated by
+        commas.
     columns : iterable of str
         Column titles as printed, or keys, possibly preceded by the name of the table or group:
         ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table selects all
@@ -116,7 +117,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     Raises
     ------
     InputError
-        If a name is unknown; the message suggests the nearest name and lists all.
+        If a name is unknown; the message suggests the nearest name and lists all names.
     """
     names, wanted = names_of(tables), names_of(columns)
     if not names and not wanted:
@@ -124,7 +125,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     every = [_all(part) for part in comparison.parts]
     lacking = [name for name in names if not any(_asked(name, tables) for tables in every)]
     for name in lacking:
-        # The table of slices that stand out, for example, has no rows if none does.
+        # For example, a comparison lacks the table of slices that stand out if no slice stands out.
         if not meant(name, TABLES):
             raise unknown_table(name, _titles(chain(*every)))
     offered = [table for part in comparison.parts for table in _offered(part, names, wanted)]
@@ -234,7 +235,7 @@ def _asked(name: str, tables: Iterable[Table]) -> list[str]:
 
 
 def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
-    """List the tables of a comparison, by default all, whose columns can be selected."""
+    """List the tables whose columns can be selected; by default, all tables of the comparison."""
     if not names:
         view = [_view(part, _overview_columns(part))] if has_overview(part) else []
         return [*view, *part.tables]
@@ -282,7 +283,7 @@ def _column_title(column: Column) -> str:
 
 
 def _places(table: Table, name: str) -> list[int]:
-    """Find the columns with a key or title, or all columns of the group or table of that name."""
+    """Find the columns that a name denotes: by key, by title, or all of a group or table."""
     plain = _spelt(name).replace(" ", "")
     if not plain:
         return []
@@ -308,7 +309,7 @@ def _places(table: Table, name: str) -> list[int]:
 
 
 def _all(part: Comparison) -> list[Table]:
-    """List the names that can be requested."""
+    """List the tables that can be requested."""
     views = [_view(part, _overview_columns(part)), _compact(part)] if has_overview(part) else []
     return [*part.tables, *views, *part.listings]
 
@@ -319,7 +320,7 @@ def _titles(tables: Iterable[Table]) -> dict[str, str]:
 
 
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
-    """Lay out a table, as in the paper or completely, for display next to another data set."""
+    """Lay out a table to stand beside that of another data set, whole or as in the paper."""
     titles = PAPER.get(table.key, {})
     heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
     rows = {
@@ -347,7 +348,7 @@ def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
         beside=True,
     )
     if titles and not whole:
-        # No groups of classes exist.
+        # Tables of the paper show no groups of classes.
         remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
         places = [place for place, column in enumerate(table.columns) if column.key in titles]
         beside = replace(beside, caption="\n".join(remarks)).with_columns(places)
@@ -412,7 +413,8 @@ def _overview_columns(comparison: Comparison) -> list[_Taken]:
 def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
     """Create a table with one row per model (the overview or a variant) from other tables.
 
-    The caption explains the usual columns briefly, and further columns as their tables do.
+    The caption explains the usual columns briefly; for other columns, the caption is that of the
+    source table.
     """
     official = comparison.tables[0].key == "official"
     said = dict.fromkeys(OVERVIEW, "") | {
@@ -460,7 +462,7 @@ def _compact(comparison: Comparison) -> Table:
         if each.table.key == "delta_map_full" or each.column.key in first
     ]
     official = [each for each in taken if each.column.key in OFFICIAL]
-    meanings = [] if official else [f"mAP: of protocol {comparison.protocol_title}."]
+    meanings = [] if official else [f"mAP: under protocol {comparison.protocol_title}."]
     for each in official:
         # The heading shows whether the means cover only interactions.
         heading = each.table.title.replace("Off", "off")
@@ -488,14 +490,15 @@ def _compact(comparison: Comparison) -> Table:
 
 
 def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
-    """Describe by how much the best model leads in mAP, and which error differs most.
+    """Describe by how much the best model leads in mAP, and which cost differs most.
 
     The description has at most 40 words.
 
     Parameters
     ----------
     comparison : Comparison
-        A comparison with all its tables; empty if fewer than two models have a mAP.
+        A comparison with all its tables; the description is empty if fewer than two models have a
+        mAP.
     names : mapping of str, optional
         Names to use instead of the models' labels.
     """
@@ -510,7 +513,7 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
     what = OFFICIAL[key][2].partition(", Default")[0] if key in OFFICIAL else "mAP"
     points = shown(values[high] - values[low], "percent")
     if len(set(values.values())) == 1:
-        return f"All have the same {what}, {shown(values[high], 'percent')}."
+        return f"All models have the same {what}, {shown(values[high], 'percent')}."
     names = names or {label: label for label in values}
     said = f"{names[high]} has {points} points more {what} than {names[low]}"
     said += ", the next best" if others else ""
@@ -551,7 +554,7 @@ def _costs(comparison: Comparison) -> str:
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     if choices_of(comparison.signature).get(WITHOUT) == "left out":
         fewer += f". {CHANGED.rstrip('.')}"
-    own = f" By this rule {PUBLISHED}." if comparison.dataset == "v-coco" else ""
+    own = f" By the published rule, {PUBLISHED}." if comparison.dataset == "v-coco" else ""
     return (
         "ΔmAP: gain in mAP when all errors of one kind are repaired by the published rule "
         f"({names}).{own} Protocol of ΔmAP: {', '.join(protocol)}{fewer}."

@@ -21,7 +21,7 @@ from diaghoi.exceptions import InputError
 
 FIGURES = {"map": "mAP", "soft_map": "Soft mAP", "mf1": "mF1"}
 RATES = {"gt_miss_rate": "GT", "prediction_miss_rate": "Prediction"}
-# Columns that a detector without scores lacks, and columns derived from other columns.
+# Keys of a measure that detectors without scores lack, and keys derived from other keys.
 OF_SCORES = ("scores", "signature", "threshold", "soft_ap")
 
 
@@ -38,8 +38,9 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     Returns
     -------
     Comparison
-        With one table: mAP, soft mAP and mF1 of each split, and the miss rates among the
-        predictions of mF1. A detector without scores has only mF1 and miss rates.
+        With one table: mAP, soft mAP and mF1 of each split, and the miss rates of annotated
+        triplets and of the predictions of mF1. A detector without scores has only mF1 and miss
+        rates.
 
     Raises
     ------
@@ -104,7 +105,8 @@ def _caption(results: Sequence[Result]) -> str:
         "classes.",
         *measured_by(first),
         *_unlike(first),
-        "Miss rate: annotated triplets (GT), and predictions of mF1, without a match.",
+        "Miss rate: share of the annotated triplets (GT), and of the predictions of mF1, without "
+        "a match.",
     ]
     return "\n".join(sentences)
 
@@ -152,6 +154,6 @@ def _check_same(what: str, of: Callable[[Result], list[str]], one: Result, other
         here, there = ([each for each in a if each not in b] for a, b in ((mine, its), (its, mine)))
         raise InputError(
             f"results with different {what} cannot be compared: '{one['label']}' has "
-            f"{', '.join(here)}, '{other['label']}' has {', '.join(there)}; evaluate them again "
-            "with the same"
+            f"{', '.join(here)}, '{other['label']}' has {', '.join(there)}; evaluate the models "
+            "again with equal settings"
         )

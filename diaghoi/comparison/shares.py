@@ -4,8 +4,9 @@ mAP is a mean over classes, so each class has a share of the difference, and the
 objects are sums over their classes. The shares of all verbs sum to the difference, and so do the
 shares of all objects and of all classes.
 
-Exchanged detectors (approximate randomisation, see :mod:`diaghoi.statistics.significance`) test
-whether a share stands out, for all verbs, objects and classes together.
+Random exchanges of the detectors (approximate randomisation, see
+:mod:`diaghoi.statistics.significance`) test whether a share stands out, for all verbs, objects and
+classes together.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from diaghoi.statistics.significance import level_of, resampled_alone, sample_pa
 KINDS = ("verb", "object", "class")
 SPLIT = "full"
 IMAGES = 100  # of the JSON
-LEAST = 10  # annotated images, below which there is no interval
+LEAST = 10  # minimum number of annotated images for an interval
 RESAMPLES = 200
 
 
@@ -43,12 +44,12 @@ class Share:
     name : str
         The verb, the object or the class.
     classes : int
-        Number of annotated classes.
+        Number of annotated classes with the verb or object; 1 for a class.
     share : float
         Contribution to the difference; a fraction, like mAP.
     interval : tuple of float or None
-        Bounds of the share by the centred paired bootstrap. None without tests, and if the classes
-        are annotated in fewer than :data:`LEAST` images, where resamples say too little.
+        Bounds of the share by the centred paired bootstrap. None without tests, or if the classes
+        are annotated in fewer than :data:`LEAST` images, too few for resampling.
     p : float or None
         Probability that the share is at least as large if the detectors are exchanged at random,
         corrected for all verbs, objects and classes together
@@ -210,7 +211,7 @@ class SampledShares(NamedTuple):
     images : (K,) int array
         Number of images in which each verb, object or class is annotated.
     share : (K,) float64 array
-        Contribution of each to mAP; fractions.
+        Contribution of each verb, object or class to mAP, as a fraction.
     drawn : (K, B) float64 array
         Contributions in B resamples of the images.
     left_out : (K, G) float64 array
@@ -274,7 +275,7 @@ class _ClassShares:
         self.ranking = WeightedRanking.of(ranked, ledger.classes, images)
 
     def figures(self, weights: IntArray) -> dict[str, FloatArray]:
-        """Return the contribution of each verb, object and class to mAP under B weightings."""
+        """Return the contribution of each verb, object and class to mAP under B image weights."""
         scores = self.ranking.scores(weights, self.protocol.levels, self.protocol.top_of_class)
         counted = counts_in_mean(scores, self.protocol, SPLIT, self.split[:, None])
         values = np.where(counted, np.nan_to_num(scores.average_precision), 0.0)
@@ -282,7 +283,7 @@ class _ClassShares:
         return {key: values[hois].sum(axis=0) for key, hois in self.members.items()}
 
     def influence(self) -> FloatArray:
-        """Return, for each of the N images, the loss in mAP when it is left out.
+        """Return, for each of the N images, the loss in mAP if the image is left out.
 
         A class that is annotated only in this image leaves the mean.
         """

@@ -14,11 +14,12 @@ from diaghoi.statistics.slice_figures import F1, MAP, RECALL
 Found = Mapping[str, Any]
 Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and the function that computes its cell
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
-MORE = 3  # findings name their detector if there are more detectors than this
+MORE = 3  # findings name their detector if there are at least this many detectors
 WHERE = (
-    "Predictions belong to a slice by image, to a slice of classes by class, and to a slice of "
-    "annotated pairs by the annotated triplet that they found or are assigned to, otherwise by "
-    "image. Slices of images and pairs thus have fewer false positives of a class than all "
+    "Predictions belong to a slice of images by image, to a slice of classes by class, and to a "
+    "slice of annotated pairs by the annotated triplet that a prediction found or is assigned to, "
+    "or without such a triplet by image. Slices of images and pairs thus have fewer false "
+    "positives of a class than all "
     "images: compare slices only with each other."
 )
 
@@ -34,8 +35,8 @@ def slice_tables(found: Found) -> Iterator[Table]:
     Yields
     ------
     Table
-        For one detector: its numbers, and its ΔmAP per error. For several: mAP side by side,
-        differences from the first, pair recall and F1.
+        For one detector: its numbers, and its ΔmAP per error. For several detectors: mAP side by
+        side, differences from the first detector, pair recall and F1.
     """
     labels, sampled = found["labels"], found["bootstrap"] is not None
     if found["search"] is not None and found["search"]["findings"]:
@@ -89,7 +90,7 @@ def where_text(found: Found) -> str:
 
 
 def rare_text(attributes: Iterable[str], below: int | None) -> str:
-    """Describe which classes are rare, unless the data set itself defines this."""
+    """Describe which classes are rare, unless the data set defines its rare classes."""
     if below is None or "rarity" not in attributes:
         return ""
     return (
@@ -107,7 +108,7 @@ def _thresholds(found: Found) -> str:
 
 
 def _resamples(found: Found) -> str:
-    """Describe the intervals, because the same number may have more resamples elsewhere."""
+    """Describe the intervals of slices, which may have fewer resamples than other intervals."""
     if found["bootstrap"] is None:
         return ""
     drawn = f"{found['bootstrap']['resamples']:,} resamples of the images"
@@ -205,7 +206,8 @@ def _search_table(found: Found) -> Table:
     )
     if alone:
         caption += (
-            " Difference: from other triplets of the same classes. Elsewhere: here minus the "
+            " Difference: compared with other triplets of the same classes. Elsewhere: here minus "
+            "the "
             "difference."
         )
     title = "worse than elsewhere" if alone else f"other differences to {labels[0]} than elsewhere"

@@ -40,7 +40,7 @@ slice; fewer than for all images, because there are many slices.
 LEAST = 10
 """Minimum number of images for which a slice has intervals."""
 DESCRIBED = ("attribute", "title", "name", "by", "images", "annotated", "classes")
-"""Description of a slice in tables and JSON."""
+"""Keys that describe a slice in tables and JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +53,10 @@ class ModelInSlice:
         Numbers by name (:data:`diaghoi.statistics.slice_figures.FIGURES`), None if undefined.
     intervals : mapping
         Bounds of the numbers; empty without intervals, and for slices of fewer than :data:`LEAST`
-        images. None for a cost with too few carriers in the slice
+        images. None for a cost that too few predictions or triplets in the slice carry
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     difference, difference_intervals : mapping
-        Differences from the first detector; empty for the first.
+        Differences from the first detector; empty for the first detector itself.
     """
 
     figures: Values
@@ -81,7 +81,7 @@ class SliceResult:
     attribute, title, name, by : str
         As of :class:`diaghoi.data.attributes.Slice`.
     members : (N,) bool array
-        Mask of the images in the slice; for slices of pairs or classes, of the images that contain
+        Mask of the images in the slice; a slice of pairs or classes has the images that contain
         annotated triplets of the slice.
     images, annotated, classes : int
         Numbers of images, annotated triplets and HOI classes in the slice.
@@ -336,7 +336,7 @@ def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scen
     if not diagnoses:
         raise InputError("no detector is given; give at least one diagnosis")
     if any(each.protocol != diagnoses[0].protocol for each in diagnoses):
-        raise InputError("the detectors were diagnosed under different protocols; use one")
+        raise InputError("the detectors were diagnosed under different protocols; use one protocol")
     if annotations is not None:
         return annotations
     given = [part[0].load() for part in diagnoses[0].scenes]
@@ -350,8 +350,8 @@ class _Weights:
     """Image weights of draws with replacement, and of samples with some images left out.
 
     The same images are drawn for each slice and detector, so results are paired. The draws are
-    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so both give the
-    same intervals over all images.
+    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so the slice of
+    all images has the same intervals as the bootstrap.
     """
 
     drawn: Sequence[IntArray]
@@ -388,8 +388,8 @@ def _run(
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
         few = too_few(sliced.carriers(members, sure)).keys()
-        # The mean over these classes is also the mean of a split, and must have the same interval
-        # everywhere.
+        # The mean over a slice of classes is also the mean of a split, and must have the interval
+        # of the split.
         of_images = some.attribute and some.by != "class"
         left_out = resampled(
             prepared.figures, weights.left_out if of_images else weights.left_out_of_all

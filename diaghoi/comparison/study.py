@@ -15,7 +15,7 @@ A study is described in a TOML file, so that one command repeats it::
     stage = "one"            # optional: one or two
     backbone = "ResNet-50"   # optional, as venue, detector and classifier
 
-A file that lists studies on several data sets shows them together::
+Studies on several data sets are shown together if one file lists the studies::
 
     studies = ["hico_det.toml", "v_coco.toml"]
 """
@@ -66,7 +66,7 @@ Sources = tuple[Path, Path] | tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class StudyModel:
-    """A detector of any study.
+    """A detector in any kind of study.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ class Study(StudyData):
     models : tuple of Model
         Models in the order in which they are shown.
     synsets : mapping of str to pathlib.Path
-        Files that name the words of the tables, by key.
+        Files that map the words of a data set to names in the similarity tables, by key.
     reading : Reading
-        How to read predictions where their content does not show it.
+        Settings for reading predictions, where the content of the file is not clear.
     images : pathlib.Path or None
         Folder of the pictures, for figures that show cases.
     """
@@ -289,8 +289,8 @@ def read_study_file(
     path : path
         A TOML file.
     model : callable
-        Function of the place for messages, the folder in which paths start, and the texts by key;
-        it returns a StudyModel.
+        Function that takes the place for messages, the folder in which paths start, and the texts
+        by key, and returns a StudyModel.
     keys, model_keys : sequence of str
         Further keys of the study, and of each ``[[model]]``, in addition to the common ones.
     needed : mapping of str
@@ -368,7 +368,7 @@ def sources_named(where: str, value: str, folder: Path | None = None) -> Sources
     Raises
     ------
     InputError
-        If the value is anything else; the message names the place.
+        If the value has another form; the message names the place.
     """
     if value in MADE:
         return value, value

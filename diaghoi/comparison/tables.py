@@ -153,7 +153,7 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
     Returns
     -------
     frozenset of int
-        Indices of the best; empty if there is nothing to compare.
+        Indices of the best models; empty if there is nothing to compare.
     """
     defined = [value for value in values if value is not None]
     if column.better is None or len(defined) < 2:

@@ -37,8 +37,9 @@ class Transitions:
     labels : tuple of two str
         The detectors.
     fate : (2, A) int8 array
-        Index into :data:`FATES`: found, otherwise the error of the wrong prediction that attempts
-        it, otherwise missed. Errors are counted on found pairs (:mod:`diaghoi.oracles.localised`).
+        Index into :data:`FATES`: found, or else the error of the wrong prediction that attempts the
+        triplet, or else missed. Errors are counted on found pairs
+        (:mod:`diaghoi.oracles.localised`).
     annotation_class, annotation_image : (A,) int array
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
@@ -118,7 +119,7 @@ def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
     Raises
     ------
     InputError
-        If their protocols or their annotated triplets differ.
+        If the diagnoses differ in protocol or in annotated triplets.
     """
     check_same_annotations(first, second)
     fate, other = (fates(each, image_numbers(each, first)) for each in (first, second))
@@ -132,7 +133,7 @@ def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
 
 
 class Fates(NamedTuple):
-    """Return the fate of each annotated triplet under one detector; see :class:`Transitions`.
+    """The fate of each annotated triplet under one detector; see :class:`Transitions`.
 
     Parameters
     ----------

@@ -32,8 +32,9 @@ EXPANDED = 200_000
 def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the result of :func:`expand` in parts that end where a run ends; a part may be empty.
 
-    Comparing all rows with all others, such as the boxes of an image, may exceed memory. A part has
-    about :data:`EXPANDED` positions; a run with more positions forms a part alone, or ends a part.
+    Comparing each row with every other row, for example all boxes of an image, may exceed memory. A
+    part has about :data:`EXPANDED` positions; a run with more positions forms a part alone, or ends
+    a part.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:
@@ -59,8 +60,8 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), contains the first row of each group, followed by the number of rows. A
-    group with more rows forms a run alone, or ends a run. Consecutive ``groups``, if given,
-    restrict the split.
+    group with more rows forms a run alone, or ends a run. If consecutive ``groups`` are given, only
+    the rows of these groups are split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.
@@ -145,7 +146,7 @@ _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB866
 
 
 def distinct(keys: Array) -> tuple[IntArray, IntArray]:
-    """Group equal keys, (N,), numbered in order of first occurrence.
+    """Group the equal ones of N keys; groups are numbered in order of first occurrence.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     """
     if len(keys) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    # An unstable sort is enough: the first row of each run is taken by its index.
+    # An unstable sort is enough: the smallest row index of each run is taken.
     order = np.argsort(keys)
     starts = first_of_run(keys[order])
     first = np.minimum.reduceat(order, np.flatnonzero(starts))
@@ -171,7 +172,7 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
 def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[IntArray, IntArray]:
     """Find boxes with equal image, label and coordinates (to the last bit); see :func:`distinct`.
 
-    Rows are sorted by a hash, and equal hashes are then verified to be equal rows. Images and
+    Rows are sorted by a hash, and rows with equal hashes are then checked for equality. Images and
     labels are (N,) integers, ``xyxy`` is an (N, 4) float64 array.
     """
     firsts, numbers, boxes = [], [], 0
@@ -220,7 +221,8 @@ def _distinct_boxes(
         same = first[number]
         if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
             return first, number
-        # Different boxes rarely share a hash, and almost never share it again under other factors.
+        # Different boxes rarely share a hash, and almost never share a hash again with other
+        # factors.
         mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 

@@ -33,11 +33,11 @@ from diaghoi.exceptions import InputError, number_of, some_of
 
 By = Literal["image", "pair", "class"]
 FEW = 10
-"""A class with fewer annotated triplets is rare, unless the data set defines its rare classes."""
+"""Number of triplets below which a class is rare, if the data set does not list rare classes."""
 Tags = str | Iterable[str] | None
 Own = Mapping[str, bool | Tags] | Callable[[str], bool | Tags]
-"""Tags by image name, as a mapping or a function. An attribute with a single tag may have True or
-False for each image instead.
+"""Tags by image name, as a mapping or a function. For an attribute with a single tag, True or False
+may replace the tag of each image.
 """
 SEPARATOR = ";"
 
@@ -82,7 +82,7 @@ class Slice:
 
 
 class Attribute(NamedTuple):
-    """An attribute that splits annotations; ``key``, ``title`` and ``by`` as in :class:`Slice`.
+    """An attribute that splits annotations; ``key`` is the ``attribute`` of each :class:`Slice`.
 
     ``values`` returns (N,), (T,) or (C,) values, or None if the annotations lack the data. Each
     range has a start and a name; values below the first start, and NaN, are in no range.
@@ -98,11 +98,12 @@ class Attribute(NamedTuple):
 
 ATTRIBUTES: list[Attribute] = []
 """Attributes that split annotations. All ranges are fixed, so that results on different data sets
-can be compared. Counts have a range of one value where most annotations lie, and wider ranges
-beyond. Box areas are split at COCO's 32² and 96² pixels, and at 288², which continues the series.
-Image sizes are split around the 640 x 480 pixels (0.31 MP) of most pictures. Shapes are split where
-one side is a quarter longer or shorter than the other, and boxes where one side is twice the other;
-distances and overlaps are split so that each range contains many annotated pairs of HICO-DET.
+can be compared. Ranges of counts contain a single value where most annotations lie, and several
+larger values elsewhere. Box areas are split at COCO's 32² and 96² pixels, and at 288², which
+continues the series. Image sizes are split so that one range contains 640 x 480 pixels (0.31 MP),
+the size of most pictures. Image shapes are split where the longer side is 1.25 times the shorter
+side, and box shapes where one side is twice the other. Distances and overlaps are split so that
+each range contains many annotated pairs of HICO-DET.
 """
 
 _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
@@ -111,7 +112,7 @@ _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
 def _attribute(
     title: str, by: By, *starts: float, names: tuple[str, ...] = (), unit: str = ""
 ) -> Callable[[_Values], _Values]:
-    """Register a method of :class:`_Annotated` as an attribute; by default, bounds name ranges."""
+    """Register a method of :class:`_Annotated` as an attribute; ``names`` defaults to bounds."""
 
     def listed(values: _Values) -> _Values:
         called = names or range_names(starts, unit)
@@ -134,7 +135,7 @@ def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
 
 _AREAS = (0, 32**2, 96**2, 288**2)
 _SIZES = ("small", "medium", "large", "very large")
-# Any share above 0 exceeds 1e-9, the share of one pixel in the largest picture.
+# Any share above 0 exceeds 1e-9, because a single pixel is a larger share of any box.
 _ABOVE = 1e-9
 
 
@@ -149,8 +150,8 @@ class _Annotated:
         self.object = scenes.pair_object[scenes.triplet_pair]
         self.person = self.instance[self.human]
         self.thing = np.append(self.instance, -1)[self.object]
-        # First triplet of each pair of instances, the pair of each triplet, and the first of equal
-        # triplets.
+        # First triplet of each pair of instances, the pair of each triplet, and the first triplet
+        # of each pair and verb.
         key = self.person * np.int64(len(self.instance) + 1) + self.thing
         self.pairs, self.pair = distinct(key)
         self.triplet, _ = distinct(self.pair * len(scenes.vocabulary.verbs) + scenes.triplet_verb)
@@ -211,7 +212,7 @@ class _Annotated:
         names=("not at all", "up to 0.25", "0.25 or more"),
     )
     def crowding(self) -> FloatArray:
-        """Return the (T,) largest share of the person's box that another person covers."""
+        """Return the largest share of each person's box that one other person covers, (T,)."""
         scenes = self.scenes
         person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
         image = scenes.box_image[person]
@@ -290,8 +291,8 @@ def _aspect(boxes: FloatArray) -> FloatArray:
 def attribute_slices(annotations: Scenes) -> list[Slice]:
     """Split annotations by each of :data:`ATTRIBUTES`.
 
-    Ranges without triplets are omitted. Attributes with only one range are omitted, too, such as
-    image sizes if the files have none.
+    Ranges without triplets are omitted. Attributes with fewer than two ranges are omitted, too,
+    such as the image size if the files contain no sizes.
     """
     annotated, slices = _Annotated(annotations), []
     for key, title, by, starts, names, values_of in ATTRIBUTES:
@@ -310,10 +311,10 @@ def attribute_slices(annotations: Scenes) -> list[Slice]:
 
 
 def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read image tags from a CSV file: the cell of each image, by attribute.
+    """Read image tags from a CSV file: for each attribute, the cell of each image.
 
-    The first line names the columns. The first column contains the image names; each other column
-    is an attribute with the tags of each image, separated by ``;``, or nothing.
+    The first line names the columns. The first column contains the image names; every other column
+    is an attribute. A cell contains the tags of its image, separated by ``;``, or is empty.
 
     Raises
     ------
@@ -346,19 +347,20 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
 def tag_slices(
     names: StrArray, own: Mapping[str, Own], source: str = "slices"
 ) -> tuple[list[Slice], list[str]]:
-    """Split annotated images, given (N,) names, by tags; note images without tags or annotations.
+    """Split annotated images by tags; return notes on images without tags or without annotations.
 
-    ``own`` maps the name of each attribute to the source of the images' tags. Images are looked up
-    by full name or, if no name is found, by stem. ``source`` names the tags in messages.
+    ``names`` contains the (N,) annotated images; ``own`` maps each attribute to the source of its
+    tags. Images are looked up by full name or, if no name is found, by stem. ``source`` names the
+    tags in messages.
 
     Raises
     ------
     InputError
-        If a mapping has none of the annotated images, there is no tag, or the source is neither a
+        If a mapping contains no annotated image, if no image has a tag, or if a source is neither a
         mapping nor a function.
     """
     slices: list[Slice] = []
-    notes: dict[str, None] = {}  # all attributes of a file name the same images
+    notes: dict[str, None] = {}  # attributes from one file share images and thus notes
     for attribute, given in own.items():
         where = f"{source}: {attribute}"
         answers: Iterable[bool | Tags]

@@ -33,7 +33,8 @@ def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float =
     The IoU of two boxes without area is 0. ``margin`` is 1 for inclusive boxes, whose width is x2 -
     x1 + 1, and 0 for continuous boxes; a protocol may add square pixels to every union.
     """
-    # Column by column: NumPy is several times slower if rows have only two numbers.
+    # Each column is computed separately, because NumPy is several times slower on rows of two
+    # numbers.
     shared, height = (
         np.minimum(first[:, stop], second[:, stop]) - np.maximum(first[:, start], second[:, start])
         for start, stop in ((0, 2), (1, 3))
@@ -58,13 +59,13 @@ def iou_of(
     margin: float,
     added: float = 0.0,
 ) -> FloatArray:
-    """Compute :func:`box_iou` of the rows ``one`` and ``other`` of two tables of boxes."""
+    """Compute :func:`box_iou` of rows ``one`` of ``mine`` and rows ``other`` of ``theirs``."""
     # `take` copies rows several times faster than indexing.
     return box_iou(mine.take(one, axis=0), theirs.take(other, axis=0), margin, added)
 
 
 def reaches(protocol: Protocol, iou: npt.ArrayLike) -> BoolArray:
-    """Check whether the IoU reaches the threshold, or exceeds a strict one; NaN never does."""
+    """Check whether the IoU reaches the threshold, or exceeds a strict threshold; False for NaN."""
     return np.greater(iou, protocol.iou) if protocol.strict else np.greater_equal(iou, protocol.iou)
 
 
@@ -79,9 +80,9 @@ LAYOUTS = {
 }
 """Meaning of the four numbers of a box, by layout name."""
 
-# Number of images that show whether boxes are fractions; how far most fractions may reach outside
-# their image, and how far all; and the share that counts as most.
-_FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
+# Whether boxes are fractions is read from this number of images first; and how far fractions may
+# reach outside the image.
+_FIRST, _OUTSIDE = 50, 0.05
 
 
 def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
@@ -105,14 +106,14 @@ def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArra
 
 
 def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
-    """Scale predicted boxes that are fractions of their image by its annotated size.
+    """Multiply predicted boxes that are fractions of their image by the annotated image size.
 
     Annotations and predictions must use the same image names. A note records the conversion.
     Predictions in pixels are unchanged, as are all predictions if the annotations contain no image
     sizes.
     """
     some = predictions.between(0, _FIRST).box_xyxy
-    if len(some) and not (_fractions(some) and some.any()):  # all 0 if there are no boxes
+    if len(some) and not (_fractions(some) and some.any()):  # a file without boxes contains zeros
         return predictions
     found = predictions.load()
     sizes = _sizes(annotations.load(), found) if _fractions(found.box_xyxy) else None
@@ -146,10 +147,11 @@ SAME_INSTANCE = 0.6
 
 
 def instances(scenes: Scenes) -> IntArray:
-    """Find the instance that each annotated box shows: (B,) row of the first box that shows it.
+    """Find the instance of each annotated box: (B,) row of the first box of the same instance.
 
     Data sets that annotate every triplet separately draw the same person once per triplet, each
-    time shifted by a few pixels. A detector sees a single person.
+    time shifted by a few pixels. For a detector, all boxes of a person that differ by a few pixels
+    are the same person.
     """
     label, image = scenes.box_label, scenes.box_image
     order = np.lexsort((np.arange(len(label)), label, image))

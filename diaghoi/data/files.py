@@ -1,4 +1,4 @@
-"""Regular files, and the rows of hand-written CSV files with their line numbers."""
+"""Open regular files; read the rows of hand-written CSV files, with line numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ordinary(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OSError
-        If the path is anything else, or does not exist.
+        If the path is neither a regular file nor a folder, or does not exist.
     """
     path = Path(path)
     mode = path.stat().st_mode
@@ -34,7 +34,7 @@ _SHOWN = 40
 
 
 def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
-    """Read the non-empty rows: the line number of each, and its stripped cells.
+    """Read the line number and the stripped cells of each non-empty row of a CSV file.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
 
 
 def check_widths(path: Path, rows: Rows) -> None:
-    """Raise an ``InputError`` for rows that are longer or shorter than the first one."""
+    """Raise an ``InputError`` for rows that are longer or shorter than the first row."""
     width = len(rows[0][1])
     for line, cells in rows:
         if len(cells) != width:
@@ -76,7 +76,9 @@ def check_names(path: Path, names: Sequence[str], whose: str) -> None:
     """Raise an ``InputError`` if two columns have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path}: two columns are called '{twice}'; give {whose} two names")
+        raise InputError(
+            f"{path}: two columns are called '{twice}'; give the {whose} different names"
+        )
 
 
 def number_in(path: Path, line: int, column: str, cell: str) -> float:
@@ -87,7 +89,7 @@ def number_in(path: Path, line: int, column: str, cell: str) -> float:
     if value is None:
         raise InputError(
             f"{path}: line {line}, column '{column}': '{short(cell, _SHOWN)}' is not a number; "
-            "correct it, or leave it empty where there is none"
+            "correct the cell, or leave it empty if there is no number"
         )
     return value
 

@@ -48,7 +48,8 @@ def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolA
 def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
     """Raise an ``InputError`` if the protocol cannot be used on the data set.
 
-    Data sets with roles of people, or with verbs as classes, need a suitable protocol.
+    Data sets with roles (V-COCO) need a protocol that pairs by person. Other data sets whose
+    classes are verbs need a protocol whose classes are verbs.
     """
 
     def fits(protocol: Protocol) -> bool:
@@ -63,7 +64,10 @@ def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
             other = f"give --dataset {protocol.name}, or choose {fitting}"
         raise InputError(f"protocol {protocol.name} is not for {vocabulary.name}; {other}")
     if protocol.rare == "test" and vocabulary.test_instances is None:
-        raise InputError(f"{vocabulary.name} has no rare classes by test instances")
+        raise InputError(
+            f"{vocabulary.name} has no counts of test instances, so rare classes cannot be "
+            "defined by them"
+        )
 
 
 def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
@@ -75,9 +79,9 @@ def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
 
 
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
-    """Return the (C, C) table of time-sensitive classes, its rows, and their counterparts.
+    """Return a (C, C) mask: in the row of each time-sensitive class, its counterparts are True.
 
-    None for data sets without a list, which are all except HICO-DET.
+    The result is None except for HICO-DET; other data sets have no list of time-sensitive classes.
     """
     classes = _time_sensitive(vocabulary)
     if classes is None:
@@ -103,10 +107,10 @@ def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
 
 
 def annotated_objects(annotations: Scenes) -> BoolArray:
-    """Return a mask, (N, objects), of the categories with an annotated box (Known Object).
+    """Return a mask, (N, objects), of the categories annotated in each image (Known Object).
 
-    All listed boxes count, even boxes in no triplet. Every image has people, so the person category
-    requires a person as the object of a triplet.
+    All annotated boxes count, even boxes that belong to no triplet. Every image has people, so the
+    person category requires a person as the object of a triplet.
     """
     vocabulary = annotations.vocabulary
     objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
@@ -117,7 +121,8 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     return objects
 
 
-# From this many classes on, a complete set of objects or verbs is unlikely to be a coincidence.
+# A group with at least this many classes is unlikely to contain all classes of some objects or
+# verbs by coincidence.
 ENOUGH = 10
 
 
@@ -164,8 +169,8 @@ def read_groups(
     """Read groups of classes from a JSON file: ``{"group": [class, ...], ..., "base": 1}``.
 
     A class is its official number or its name (``ride bicycle``). ``base`` is the number of the
-    first class, 0 or 1. Without it the numbers must show the base, and ``notes`` gets a remark. A
-    group ``unseen`` alone implies its complement ``seen``.
+    first class, 0 or 1. Without ``base``, the class numbers must show the base; if the base is 0,
+    ``notes`` gets a remark. If ``unseen`` is the only group, its complement is added as ``seen``.
 
     Raises
     ------
@@ -181,7 +186,7 @@ def read_groups(
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON ({error!s:.120})") from None
     lists, base = content if isinstance(content, dict) else {}, None
-    if not isinstance(lists.get("base"), list | None):  # a list is a group named "base"
+    if not isinstance(lists.get("base"), list | None):  # a list is a group with the name "base"
         base = lists.pop("base")
     if not lists:
         raise InputError(f'{path}: expected {{"group": [classes], ...}}')
@@ -207,14 +212,15 @@ def read_groups(
 def _base_of(
     file: str, lists: Mapping[str, list[Any]], vocabulary: Vocabulary
 ) -> tuple[int, list[str]]:
-    """Determine whether class numbers in groups start at 0 or 1, with the evidence for 0."""
+    """Determine whether class numbers in groups start at 0 or 1; note the evidence if at 0."""
     numbers = {name: {hoi for hoi in of if type(hoi) is int} for name, of in lists.items()}
     every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
-        # Without numbers, there is nothing to determine, and a single 0 is more likely a slip.
+        # Without class numbers, there is nothing to determine; if 0 is the only number, it is more
+        # likely a mistake.
         return 1, []
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
-        return int(0 not in every), []  # looking up the classes then reports what is wrong
+        return int(0 not in every), []  # find_class reports the wrong number
     signs: dict[int, str] = {}  # the first evidence that numbers start at 0, and at 1
     for name, members in numbers.items():
         kinds = {base: _kind({hoi - base for hoi in members}, vocabulary) for base in (0, 1)}
@@ -227,8 +233,8 @@ def _base_of(
             "classes of all groups from 0, or all from 1"
         )
     for base, sign in signs.items():
-        why = ", because one of them is 0" if 0 in every else f": then {sign}"
-        return base, [] if base else [f"{file}: classes count from 0{why}"]
+        why = ", because one class number is 0" if 0 in every else f": then {sign}"
+        return base, [] if base else [f"{file}: classes are counted from 0{why}"]
     name, members = next((name, members) for name, members in numbers.items() if members)
     first = [
         ", ".join(f"'{vocabulary.class_name(hoi - base)}'" for hoi in sorted(members)[:3])
@@ -241,7 +247,7 @@ def _base_of(
 
 
 def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
-    """Describe a set of classes that is unlikely to be a coincidence; empty for any other set."""
+    """Name a split, or all classes of some objects or verbs; empty for other sets of classes."""
     every = set(range(len(vocabulary)))
     splits = {name: set(unseen) for name, unseen in zero_shot_splits(vocabulary).items()}
     splits |= {f"the seen classes of {name}": every - unseen for name, unseen in splits.items()}
@@ -266,7 +272,7 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) ->
     class.
     """
     numbers = vocabulary.class_named
-    # JSON's true would be class 1.
+    # JSON's true is no class number, although `True == 1` in Python.
     number = given - base if type(given) is int else -1
     if 0 <= number < len(vocabulary):
         return number

@@ -29,8 +29,8 @@ def join(
     ranked in that order. Images that are not annotated follow, sorted by name. Results thus do not
     depend on the image order of the prediction file. Images are joined by name, as in
     :func:`named_alike`, or by position if a file has no names. Boxes that are fractions of their
-    image become pixels (:func:`in_pixels`). The predictions are restricted to what the ``protocol``
-    sees (:func:`under`).
+    image become pixels (:func:`in_pixels`). Predictions are changed to those that the ``protocol``
+    evaluates (:func:`under`).
 
     Raises
     ------
@@ -56,15 +56,15 @@ def join(
 
     position = {name: row for row, name in enumerate(predictions.names.tolist())}
     names = annotations.names.tolist()
-    # The remaining images are not annotated; -1 gives an empty image.
+    # Predicted images that remain in `position` are not annotated; row -1 gives an empty image.
     rows = [position.pop(name, -1) for name in names]
-    # Otherwise, predictions for the wrong split would make all numbers zero.
+    # Without this error, predictions for the wrong split would make all numbers zero.
     if position and names and max(rows) < 0:
         raise InputError(
             f"{predictions.source or 'predictions'}: none of the {len(predictions)} images is "
-            f"annotated in {annotations.source or 'the annotations'}; the first is "
-            f"'{predictions.names[0]}' here and '{names[0]}' there; are these predictions for "
-            "another split or data set?"
+            f"annotated in {annotations.source or 'the annotations'}; the first image is "
+            f"'{predictions.names[0]}' in the predictions and '{names[0]}' in the annotations; "
+            "are the predictions for another split or data set?"
         )
     everything, further = annotations.names, sorted(position)
     if further:
@@ -76,10 +76,11 @@ def join(
 
 
 def under(protocol: Protocol | None, predictions: Source) -> Source:
-    """Return the predictions as the protocol sees them.
+    """Return the predictions that the protocol evaluates, including filled-in values if needed.
 
-    On V-COCO, the published code treats filled-in values of a file's classes as predictions
-    (:func:`~diaghoi.data.scenes.filled_in`), and so do the protocols that reproduce it.
+    On V-COCO, the published Diag-HOI code treats values that a file fills in for missing classes as
+    predictions (:func:`~diaghoi.data.scenes.filled_in`). Protocols that reproduce the published
+    code do, too.
     """
     if protocol is None or protocol.fitting_boxes == "own":
         return predictions
@@ -99,7 +100,8 @@ def named_alike(annotations: SceneSource, predictions: Source) -> Source:
 
     Some code bases shorten ``HICO_test2015_00000683.jpg`` to ``HICO_test2015_00000683`` or 683.
     Nothing is renamed if the files share a name, or if two images would get the same name. Numbers
-    are used only if all names of one file are numbers, because other splits have the same numbers.
+    are used only if all names of one file are numbers, because images of other splits have the same
+    numbers.
     """
     theirs, mine = annotations.names.tolist(), predictions.names.tolist()
     if not (mine and theirs) or not (annotations.named and predictions.named):
@@ -128,7 +130,7 @@ def _number(name: str) -> str | None:
 def shared_images(*names: StrArray) -> StrArray:
     """Return the sorted names of the images that are in all files.
 
-    Predictions have the names that :func:`alike` gives them.
+    Predicted images must have the names that :func:`alike` returns.
 
     Raises
     ------
@@ -153,7 +155,7 @@ def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
 
 
 class Joined(NamedTuple):
-    """Mark whether each image of joined scenes is in the annotation and in the prediction file."""
+    """Mark the images of joined scenes that are annotated, and the images that are predicted."""
 
     annotated: BoolArray
     predicted: BoolArray
@@ -187,8 +189,8 @@ def differences(annotations: Scenes, others: Scenes) -> Differences:
 def _triplets(scenes: Scenes) -> Counter[tuple[object, ...]]:
     pair = scenes.triplet_pair
     human, objects = scenes.pair_human[pair], scenes.pair_object[pair]
-    # Boxes are compared in whole pixels, because clipping and counting from zero or one change them
-    # by less.
+    # Boxes are compared in whole pixels, because clipping and the choice of counting from zero or
+    # one can change coordinates by less than a pixel.
     box = np.concatenate([scenes.box_xyxy, np.full((1, 4), -1.0)]).round()
     rows = np.column_stack([scenes.triplet_class, scenes.triplet_verb, box[human], box[objects]])
     names = scenes.names[scenes.triplet_image].tolist()

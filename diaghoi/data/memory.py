@@ -20,14 +20,14 @@ import numpy as np
 from diaghoi.data.arrays import Array, FloatArray, IntArray, descending
 from diaghoi.exceptions import InputError, running_a_command
 
-# Number of new objects after which Python collects garbage; its default is 700 to 2000.
+# Number of new objects after which Python collects garbage; Python's default is 700 to 2000.
 OBJECTS = 50_000
 # Parameters of mallopt in glibc.
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
 
 def give_back_freed_memory() -> None:
-    """Return free memory to the system, if the C library can, after freeing millions of objects."""
+    """Return the memory of millions of freed objects to the system, if the C library can do so."""
     if trim := _of_c_library("malloc_trim"):
         trim(0)
 
@@ -36,11 +36,13 @@ def keep_freed_memory() -> None:
     """Let this process reuse the memory of freed arrays.
 
     The C library of most Linux systems returns large arrays to the system as soon as they are
-    freed, so the system has to clear pages for each new array. Clearing pages takes a sixth of the
-    time of resampling. A process that only imports the package is not affected.
+    freed, so the system has to clear pages for each new array. Without reuse, a sixth of the time
+    of resampling is spent on clearing pages. A process that only imports the package is not
+    affected.
     """
     if mallopt := _of_c_library("mallopt"):
-        # All threads share one arena: other arenas hold at most 64 MB and keep nothing larger.
+        # All threads share the main arena, because other arenas hold at most 64 MB and keep no
+        # larger arrays.
         mallopt(ARENA_MAX, 1)
         mallopt(MMAP_THRESHOLD, 2**30)
         mallopt(TRIM_THRESHOLD, 2**31 - 1)
@@ -81,7 +83,7 @@ class BudgetError(InputError):
 
 
 def budget() -> int:
-    """Return how many bytes data of unbounded size, such as one image, may occupy.
+    """Return the number of bytes that data of unbounded size, such as one image, may occupy.
 
     Everything else is processed in parts of a few megabytes.
 
@@ -126,7 +128,7 @@ def check_budget(size: int, what: str) -> None:
 
 
 def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
-    """Join the columns of at least one part; see :func:`check_budget`.
+    """Join the columns of one or more parts within the budget (:func:`check_budget`).
 
     If the parts exceed the budget, no further part is created.
     """
@@ -141,7 +143,8 @@ def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]
 THREADS_VARIABLE = "DIAGHOI_THREADS"
 """Environment variable: number of threads that a process may use if it shares the cores."""
 
-# More threads would wait for the interpreter, and each holds a block.
+# More threads would only wait for the interpreter, and every thread holds a block of data in
+# memory.
 MOST_THREADS = 8
 
 
@@ -156,7 +159,7 @@ def cores() -> int:
 
 
 def share(processes: int) -> dict[str, str]:
-    """Return the environment for processes that share the cores of this one."""
+    """Return environment variables for processes that share the cores of this process."""
     return {THREADS_VARIABLE: str(max(1, cores() // processes))}
 
 
@@ -169,8 +172,8 @@ def threads() -> ThreadPoolExecutor:
 class StoredArray:
     """An array whose rows are read on demand.
 
-    ``runs`` takes runs of rows, each given by its first row and the row past its last, and returns
-    the concatenated rows.
+    ``runs`` takes the first row and the end (last row + 1) of each run of rows, and returns the
+    rows of all runs as one array.
     """
 
     shape: tuple[int, ...]
@@ -237,7 +240,7 @@ class Scratch:
         if self._on_disk and size and hasattr(os, "posix_fallocate"):
             try:
                 with tempfile.TemporaryFile(prefix="diaghoi-") as file:
-                    # Writing to a mapped array without disk space would kill the process.
+                    # If the disk is full, writing to a mapped array would kill the process.
                     os.posix_fallocate(file.fileno(), 0, size)
                     return np.frombuffer(mmap.mmap(file.fileno(), size), dtype).reshape(shape)
             except OSError:
@@ -294,8 +297,8 @@ def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[di
 def release(*arrays: Array) -> None:
     """Free the memory of arrays that lie on disk; their values are reread on demand."""
     for array in arrays:
-        # A view knows only the array that it is based on; the mapped file is at the end of this
-        # chain.
+        # A view refers only to its base, which may be a view, too; the mapped file is the last
+        # base.
         owner: Any = array
         while isinstance(owner, np.ndarray):
             owner = owner.base
@@ -331,7 +334,7 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
 
 
 def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
-    """Cut all runs at the same ranks of their merged order; first row and end row, (cuts, runs, 2).
+    """Cut all runs at the same ranks of the merged order; return row bounds, (cuts, runs, 2).
 
     Equal scores are split too, since rows of an earlier run precede rows of a later run.
     """
@@ -339,7 +342,8 @@ def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
     row = [np.arange(0, len(run), step) for run in runs]
     owner = np.repeat(np.arange(len(runs)), [len(some) for some in row])
     score = np.concatenate([run[::step].copy() for run in _one_by_one(runs)])
-    # Between two cuts lie as many whole steps as runs, plus a partial step of each run.
+    # The number of whole steps between two cuts equals the number of runs; each run adds a partial
+    # step.
     at = descending(score)[:: len(runs)]
     ends = np.empty((len(at) + 1, len(runs)), dtype=np.int64)
     for number, run in enumerate(_one_by_one(runs)):

@@ -26,11 +26,10 @@ class Group(NamedTuple):
 
 
 MOST = 1_000_000_000
-"""Upper limit of choices that are numbers of triplets, per image or per class."""
+"""Upper limit of choices that count triplets, per image or per class."""
 ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 """The recall levels of 11-point AP as built by the official evaluators: the fourth is
-0.30000000000000004, which a recall of exactly 3/10 does not reach. Choices that must be equal for
-numbers to be comparable.
+0.30000000000000004, which a recall of exactly 3/10 does not reach.
 """
 AveragePrecision = Literal["11-point", "area", "101-point"]
 SEPARATOR, BAR = " | ", "|"
@@ -42,8 +41,8 @@ CUT, AS_GIVEN = "triplets", "as given"
 RANKING, BY_SCORE, AS_ONE = "predictions of a class", "ranked by score", "all of one rank"
 """The choice that depends on whether detectors have scores, and its values."""
 GROUPS = "groups"
-# The groups in a signature or a line: users choose the names, but a number of classes ends the
-# list.
+# The groups in a signature or a line. Users choose the names of groups; the list ends after the
+# number of classes of the last group.
 _LISTED = re.compile(rf" ?\| ?{GROUPS}: (.*\(\d+\))(?= ?\||$)", re.DOTALL)
 
 _CLASSES = {
@@ -55,7 +54,7 @@ _CLASSES = {
 }
 _CLAIMS = {"first left": "the first annotation left", "all left": "all annotations left"}
 
-# Keys of results, next to which group names are also keys.
+# Keys of results that no group may have as its name, because group names are also keys of results.
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "thesis", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
@@ -78,7 +77,7 @@ class Protocol:
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
         HOI classes that count: all classes; classes of real interactions (without
         `no_interaction`); classes with a role for an object; classes that the data set marks for
-        evaluation; or all classes if classes are verbs, whatever the object.
+        evaluation; or, if verbs are the classes, all verbs, whatever the object.
     pairing : {"triplet", "person"}
         How a prediction is matched to its annotation: by both boxes and their categories
         (HICO-DET), or by the person it overlaps most and then by role (V-COCO, where categories do
@@ -94,31 +93,33 @@ class Protocol:
         published Diag-HOI code. According to the paper (appendix B) a duplicate is removed.
     fitting_boxes : {"own", "stored at the rank"}
         Boxes that decide whether a wrong prediction fits an annotated triplet. "stored at the rank"
-        is a defect of the published Diag-HOI code on V-COCO: for each image and role, it takes the
-        k-th stored prediction for the k-th best, so the file order changes the cost of errors.
-        Labels, and mAP before repairs, are not affected.
+        is a defect of the published Diag-HOI code on V-COCO: for each image and role, the code uses
+        the boxes of the k-th stored prediction instead of the k-th best prediction, so the file
+        order changes the cost of errors. Labels, and mAP before repairs, are not affected.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1; area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper); or mean at recall 0, 0.01 ... 1,
         as in COCO's evaluator.
     class_without_true_positive : {"zero", "left out"}
-        Value of a class with annotations but no true positive. "left out" is the rule of the
-        published Diag-HOI code: a class with predictions does not count, whereas a class without
-        predictions counts 0 in the full mean and is omitted from rare and non-rare.
+        AP of a class with annotations but no true positive. "left out" is the rule of the published
+        Diag-HOI code: a class with predictions does not count, whereas a class without predictions
+        counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
         Whether an annotated class without predictions counts (as 0) in the means of groups of
-        classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
+        classes. In HOICLIP's code ("left out of groups"), a class without predictions counts in the
+        full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
-        Value of a class that has no annotations in these images, or none left once missed triplets
-        are repaired. "zero" is the rule of CMD-SE's code, which divides by the number of all its
-        classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule of
-        QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
+        AP of a class that has no annotations in the evaluated images, or no annotations left after
+        missed triplets are repaired. "zero" is the rule of CMD-SE's code, which divides by the
+        number of all its classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is
+        the rule of QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
     claim : {"best", "first left", "all left"}
-        With pairing by triplet, the annotation that a prediction claims, among all annotations that
-        both boxes reach. "best" is the annotation with the largest overlap, even if another
-        prediction has found it (the official evaluator). "first left" is the first annotation that
-        no better prediction has claimed (QAHOI, GGNet), and "all left" are all such annotations, as
-        one true positive (PPDM's evaluator of HOI-A).
+        With pairing by triplet, the annotation that a prediction claims, among all annotations
+        whose human and object boxes the prediction finds. "best" is the annotation with the largest
+        overlap, even if another prediction has found it (the official evaluator). "first left" is
+        the first annotation that no better prediction has claimed (QAHOI, GGNet), and "all left"
+        are all annotations that no better prediction has claimed, counted as one true positive
+        (PPDM's evaluator of HOI-A).
     iou : float
         Minimum intersection over union at which a box is found.
     strict : bool
@@ -156,12 +157,12 @@ class Protocol:
     images_without_annotations : {"counted", "left out"}
         Whether predictions on images without annotated triplets are false positives.
     levels_from : {"zero", "both ends", "tenths"}
-        How recall levels are computed in floating point: as multiples of their distance, 0.1 or
-        0.01, as in NumPy, and in Octave for the loop of the official evaluator; from both ends, as
-        in ``torch.linspace``, and in MATLAB for a vector (not in a loop, as far as is known); or as
-        quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
+        How recall levels are computed in floating point. "zero" takes multiples of 0.1 or 0.01,
+        like NumPy, and like Octave in the loop of the official evaluator. "both ends" counts from
+        both ends, like ``torch.linspace``, and like MATLAB for a vector (but not in a loop, as far
+        as is known). "tenths" takes quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
     single_precision_recall : bool
-        The published Diag-HOI code averages the pair recall in 32-bit numbers.
+        Whether pair recall is averaged in 32-bit numbers, as in the published Diag-HOI code.
     """
 
     name: str
@@ -247,7 +248,7 @@ class Protocol:
 
     @property
     def levels(self) -> FloatArray | None:
-        """Return the recall levels at which precision is read; None for the area."""
+        """Return the recall levels at which precision is read; None if AP is an area."""
         if self.average_precision == "area":
             return None
         steps = 100 if self.average_precision == "101-point" else 10
@@ -286,7 +287,7 @@ class Protocol:
         return all(getattr(self, field) == getattr(other, field) for field in choices)
 
 
-# These choices do not depend on which classes count, because all classes are matched.
+# The choices below do not depend on which classes count, because all classes are matched.
 MEASURING = ("pairing", "boxes", "added_to_union")
 """Choices that decide which boxes are compared, and their IoU."""
 OVERLAPPING = (*MEASURING, "iou", "strict")
@@ -312,7 +313,7 @@ _HOI_A: dict[str, Any] = {
     "rare": "described",
     "images_without_annotations": "left out",
 }
-# Choices of each protocol that differ from the defaults and from counting all HOI classes.
+# Choices of each protocol that differ from the defaults; by default, all HOI classes count.
 _CHOSEN: dict[str, dict[str, Any]] = {
     "hico-det": {},
     "hico-det-520": {"classes": "interactions"},
@@ -325,12 +326,12 @@ _CHOSEN: dict[str, dict[str, Any]] = {
         "images_without_predictions": "passed over",
         "single_precision_recall": True,
     },
-    # UPT's code compares continuous boxes in memory. They equal the inclusive boxes of its files,
-    # because it lowers only the left and top edges of annotated boxes by one, and saves predictions
-    # with lowered right and bottom edges.
+    # UPT's code compares continuous boxes in memory. Continuous boxes in memory equal the inclusive
+    # boxes of UPT's files, because UPT's code lowers only the left and top edges of annotated boxes
+    # by one, and saves predictions with lowered right and bottom edges.
     "upt": {"strict": True, "images_without_annotations": "left out", "levels_from": "both ends"},
     "cdn": {"images_without_annotations": "left out"},
-    # These two protocols equal the official evaluator.
+    # The protocols of GEN-VLKT and PPDM equal the official evaluator.
     "gen-vlkt": {},
     "ppdm": {},
     "hoiclip": {"class_without_prediction": "left out of groups"},
@@ -341,11 +342,11 @@ _CHOSEN: dict[str, dict[str, Any]] = {
     "qahoi": {"claim": "first left", "strict": True, "added_to_union": 1e-6},
     "v-coco-s1": _V_COCO,
     "v-coco-s2": _V_COCO | {"missing_role": "anything"},
-    # The published code as intended, and as it runs.
+    # The published Diag-HOI code on V-COCO: as its authors intended, and as it runs.
     "v-coco-diag-hoi": _V_COCO | {"class_without_annotation": "zero"},
     "v-coco-diag-hoi-published": _V_COCO
     | {"class_without_annotation": "zero", "fitting_boxes": "stored at the rank"},
-    # QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions instead of HOI
+    # During training, QPIC's code evaluates V-COCO like HICO-DET, with actions instead of HOI
     # classes.
     "v-coco-thesis": {
         "classes": "verbs",
@@ -356,7 +357,8 @@ _CHOSEN: dict[str, dict[str, Any]] = {
     },
     "swig-hoi": _SWIG_HOI | {"classes": "evaluated"},
     "hoi-a": _HOI_A,
-    # The same evaluator, unchanged.
+    # The evaluator of PPDM, AS-Net and HoiTransformer, unchanged: it ranks all triplets of a verb
+    # together.
     "hoi-a-verbs": _HOI_A | {"classes": "verbs", "claim": "all left"},
 }
 PROTOCOLS = {
@@ -376,7 +378,7 @@ _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
 }
 """Numeric choices: type, minimum, maximum, and a description of the limits in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
-"""Type, limits and words of all other numeric choices, which are numbers of triplets."""
+"""Type, limits and description of the limits of all other numeric choices, which count triplets."""
 
 
 def _exact(number: float) -> str:
@@ -385,7 +387,7 @@ def _exact(number: float) -> str:
 
 
 def choices_of(signature: str) -> dict[str, str]:
-    """Read :attr:`Protocol.choices` back from a signature, which is all that results store."""
+    """Read :attr:`Protocol.choices` from a signature, because results store only the signature."""
     listed = _LISTED.search(signature)
     phrases = phrases_of(_LISTED.sub(f"{SEPARATOR}{GROUPS}: ", signature))
     parts = (phrase.partition(": ") for phrase in phrases)
@@ -394,20 +396,21 @@ def choices_of(signature: str) -> dict[str, str]:
 
 
 VERSION = "diaghoi."
-"""Start of the part of a short signature that holds the package version."""
+"""Text before the package version in a short signature."""
 
 
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    The name implies that protocol's choices. Only choices that differ from it appear, in full
-    words. :func:`protocol` reads the line back.
+    A few choices, such as AP and IoU, always appear, in short form. Every other choice appears only
+    if it differs from the choices of the named protocol, in full words. :func:`protocol` reads the
+    line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
 
 
 def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
-    """Shorten each choice that is spelled out in a line."""
+    """Return the parts of a short signature that follow the name of the protocol."""
     usual = PROTOCOLS.get(name, Protocol(name=name, classes="all")).choices
     parts = []
     for choice, value in choices.items():
@@ -453,12 +456,15 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
     while any(amiss := _amiss(chosen, parts)):
         changes = [change for part in (*amiss[0], *amiss[1]) for change in _changes(part)]
         nearer = [replace(chosen, **change) for change in changes]
-        # The parts of the line come first, each followed by the choices that it implies.
+        # The best change leaves the fewest parts that only the line has, and then the fewest parts
+        # that only the protocol has.
         chosen = min(nearer, key=lambda protocol: tuple(map(len, _amiss(protocol, parts))))
         lacking, more = _amiss(chosen, parts)
         if (len(lacking), len(more)) >= (len(amiss[0]), len(amiss[1])):
             problem = (
-                f"'{lacking[0]}' is not one of its choices" if lacking else "is not the whole line"
+                f"'{lacking[0]}' is not a choice of this protocol"
+                if lacking
+                else "the line is incomplete"
             )
             raise InputError(f"--protocol {line}: {problem}; copy the protocol line of a report")
     return chosen
@@ -483,7 +489,7 @@ def _changes(part: str) -> Iterator[dict[str, Any]]:
 
 
 def _allowed(field: str) -> tuple[Any, ...]:
-    """Return the possible values of a field, none if it is a number."""
+    """Return the possible values of a field; empty for a numeric field."""
     kind = _KINDS[field]
     return (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
 
@@ -537,7 +543,7 @@ def _named(name: str, usual: Protocol | None) -> Protocol:
 
 
 def spelt(text: str, usual: Protocol | None = None) -> Protocol:
-    """Read a protocol from a text like :func:`protocol`, except for the groups in a line."""
+    """Read a protocol from a text, as :func:`protocol` does, but ignore the groups in a line."""
     return (_of_line if BAR in text else _of_keys)(text, usual)
 
 
@@ -595,7 +601,7 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
     value : object
         Anything.
     allowed : sequence, optional
-        The allowed values, if the field would allow more.
+        The allowed values, if not all values of the field are allowed.
     """
     if allowed := allowed or _allowed(key):
         fits = type(value) is type(allowed[0]) and value in allowed
@@ -609,7 +615,7 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:
-    """Raise an error for group names that would hide other numbers, in results or as titles."""
+    """Raise an error if a group name is empty, or already names another group or result."""
     taken = {name.replace("_", "-") for name in RESERVED}
     for group in groups:
         key = group.name.lower().replace("_", "-")

@@ -62,12 +62,12 @@ class SceneSource(ABC):
 
     @property
     def scored(self) -> bool:
-        """Whether these are predictions."""
+        """Whether the scenes are predictions, not annotations."""
         return self.has("triplet_score")
 
     @property
     def ranked(self) -> bool:
-        """Whether these are the predictions of a detector with scores."""
+        """Whether the scenes are predictions of a detector with scores."""
         return self.scored and not self.has("unread")
 
     @abstractmethod
@@ -136,11 +136,11 @@ class Scenes(SceneSource):
     box_score : (B,) float64 array or None
         Detection score.
     pair_human, pair_object : (P,) int array
-        Rows of the box table; object -1 if the pair has none.
+        Rows of the box table; ``pair_object`` is -1 for a pair without an object.
     pair_score : (P,) float64 array or None
         Confidence that the pair interacts: the highest score of a real verb. None if the file does
-        not list pairs; the pairs are then taken from the triplets. NaN marks a pair of triplets
-        that is missing from the list of pairs.
+        not list pairs; the pairs are then taken from the triplets. NaN marks a pair that has
+        triplets but is missing from the list of pairs.
     triplet_pair, triplet_verb : (T,) int array
         Row of the pair table, and verb.
     triplet_score : (T,) float64 array or None
@@ -151,15 +151,15 @@ class Scenes(SceneSource):
         Classes with filled-in values (V-COCO), at the first triplet of each person in the file: bit
         c is set for class c. See :func:`filled_in`.
     unread : (N, 3) int array or None
-        Parts of the answer on each image that could not be read, for a detector without scores,
-        such as a language model: see :data:`UNREAD`. None for annotations and detectors with
-        scores.
+        Number of unreadable parts in the answer on each image (:data:`UNREAD`), for a detector
+        without scores, such as a language model. None for annotations and detectors with scores.
     numbering : str or None
         Object numbering of the file (``hico80``), if its labels were translated by
         :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` uses the numbering of the
         package.
     numbering_found : bool
-        Whether this numbering follows from the labels, rather than from the format or the user.
+        Whether ``numbering`` was inferred from the labels, rather than given by the format or the
+        user.
     """
 
     sizes: IntArray | None = None
@@ -183,7 +183,7 @@ class Scenes(SceneSource):
     def __post_init__(self) -> None:
         for column in COLUMNS:
             array = getattr(self, column)
-            # A view, so that the caller's array stays writable.
+            # Only a view is made read-only, so that the caller's array stays writable.
             if array is not None and array.flags.writeable:
                 array = array.view()
                 array.flags.writeable = False
@@ -228,12 +228,12 @@ class Scenes(SceneSource):
 
     @cached_property
     def triplet_class(self) -> IntArray:
-        """(T,) HOI class of each triplet, -1 if object and verb do not form one."""
+        """(T,) HOI class of each triplet, -1 if object and verb do not form an HOI class."""
         return self.vocabulary.class_of[self.pair_label[self.triplet_pair], self.triplet_verb]
 
     @cached_property
     def unboxed(self) -> bool:
-        """Whether the predictions have no boxes: all are empty boxes at the origin."""
+        """Whether the predictions have no real boxes: all boxes are empty and lie at the origin."""
         return len(self.box_xyxy) > 0 and not self.box_xyxy.any()
 
     @property
@@ -245,7 +245,7 @@ class Scenes(SceneSource):
 
     @cached_property
     def listed(self) -> BoolArray:
-        """Return a mask, (P,), of the listed pairs, or else of all pairs with an object."""
+        """Return a mask, (P,), of the listed pairs; without a list, of all pairs with objects."""
         if self.pair_score is None:
             return np.asarray(self.pair_object >= 0)
         return ~np.isnan(self.pair_score)
@@ -260,7 +260,7 @@ class Scenes(SceneSource):
         return np.asarray((size[:, 0] > 0) & (beyond | (self.box_xyxy[:, :2] < -_EDGE).any(axis=1)))
 
     def between(self, first: int, stop: int) -> Scenes:
-        """Return the images ``first`` to ``stop - 1``; most columns are views of these columns."""
+        """Return the images ``first`` to ``stop - 1``; most columns are array views."""
         ends = np.minimum([first, stop], len(self))
         rows = {table: slice(*bounds[ends].tolist()) for table, bounds in self.bounds.items()}
         shift = {table: rows[table].start for table in rows}
@@ -280,7 +280,7 @@ class Scenes(SceneSource):
 
     @classmethod
     def concatenate(cls, parts: Iterable[Scenes]) -> Scenes:
-        """Join the parts (at least one) of the scenes of one file, in order."""
+        """Join one or more consecutive parts of the scenes of one file."""
         remaining = iter(parts)
         head = next(remaining)
         first = {"image": 0, "box": 0, "pair": 0}
@@ -314,7 +314,8 @@ class Scenes(SceneSource):
         place = np.flatnonzero(images >= 0)
         if not np.array_equal(images[place], np.arange(len(self))):
             return replace(self.take(images), names=names)
-        # Images in the same order with empty images in between: the rows stay in place.
+        # If the images keep their order, with empty images in between, the rows of all tables stay
+        # in place.
         box_image = place.astype(self.box_image.dtype)[self.box_image]
         return replace(self, names=names, box_image=box_image, **self._of_images(images))
 
@@ -362,7 +363,7 @@ COLUMNS = tuple(
 
 
 def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
-    """Add filled-in values of a file's classes, as the V-COCO evaluator sees them.
+    """Add values for classes that a person in the file lacks, as the V-COCO evaluator does.
 
     A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
     0.1, 0.1).

@@ -31,14 +31,15 @@ class Column:
     key, title : str
         Key of the column, unique in the table or empty, and its title, possibly on several lines.
     unit : {"percent", "points", "count", "number", "index", "change"}
-        ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
-        shown unscaled, and ``change`` is the signed difference of a ``number``.
+        Values in ``percent`` and ``points`` (signed differences) are stored as fractions, an
+        ``index`` is shown unscaled, and a ``change`` is the signed difference between two values of
+        unit ``number``.
     better : {"higher", "lower"} or None
         Which values are better; None if neither direction is better.
     group : str
         Title shared by neighbouring columns; empty for none.
     width : int
-        Minimum width in text, so that tables line up.
+        Minimum width of the column in plain text, so that the columns of several tables line up.
     """
 
     key: str = ""
@@ -56,7 +57,7 @@ class Cell:
     Parameters
     ----------
     value : float or None
-        The value in the result; None if undefined, and in tables of texts.
+        The value in the result; None if the value is undefined or the table has only texts.
     text, mark : str
         The displayed text, and the mark after it, which the caption explains.
     best : bool
@@ -134,7 +135,7 @@ class Table:
     best : str
         Explains the mark of the best number in a column.
     narrow : bool
-        Whether LaTeX sets the table in one column of a paper, however long the row names.
+        Whether LaTeX sets the table in one column of a paper, even if row names are long.
     beside : bool
         Whether data sets stand side by side as column groups, with the titles of row groups as a
         text column.
@@ -186,7 +187,8 @@ class Table:
     def with_group_column(self, place: int, *, repeated: bool = True) -> Table:
         """Write the titles of the row groups, if any, into the text column at ``place``.
 
-        The titles appear in all rows of a group if ``repeated``, otherwise only in the first one.
+        The titles appear in all rows of a group if ``repeated``, otherwise only in the first row of
+        the group.
         """
         if not any(group.title for group in self.row_groups):
             return self

@@ -40,9 +40,10 @@ class Conventions:
     Parameters
     ----------
     objects, verbs : tuple of int
-        Numbers in the files, unless a file shows another first number.
+        Numbers of objects and verbs in the files, unless a file shows that its numbers start at
+        another number.
     predictions : Numbers or None
-        Numbers in all prediction files; None if they are the same.
+        Numbers in all prediction files; None if annotation files use the same numbers.
     origin, boxes
         Pixel origin, zero or one, and the layout: ``xyxy`` or ``xywh``.
     """
@@ -73,8 +74,9 @@ class Vocabulary:
     objects, verbs : tuple of str
         Names; their indices are the numbers used in the package.
     class_object, class_verb : (C,) int array
-        Object and verb of each HOI class, in the official order of the classes; object -1 if the
-        class covers every object and also no object (V-COCO, or if classes are verbs).
+        Object and verb of each HOI class, in the official order of the classes; the object is -1 if
+        the class covers pairs with any object and without an object (V-COCO, or if classes are
+        verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
@@ -91,7 +93,8 @@ class Vocabulary:
     test_instances : (C,) int array or None
         Number of visible annotated triplets in the complete test set, if known.
     agents : (C,) bool array or None
-        Classes without an object role, which name an action of a person; None if there are none.
+        Classes that name an action of a person and have no object role; None if the data set has no
+        such classes.
     conventions : Conventions or None
         Conventions of the files; None if each format of the data set has its own conventions.
     annotations : pathlib.Path or None
@@ -145,7 +148,7 @@ class Vocabulary:
 
     @property
     def any_object(self) -> bool:
-        """Whether any class covers every object and also no object."""
+        """Whether any class covers pairs with any object and also pairs without an object."""
         return bool((self.class_object < 0).any())
 
     @property
@@ -161,8 +164,8 @@ class Vocabulary:
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
         for hoi, (label, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
-            # A class that covers every object and no object fills its verb's column, including the
-            # last row.
+            # A class that covers pairs with any object and without an object fills the column of
+            # its verb, including the last row.
             table[slice(None) if label < 0 else label, verb] = hoi
         table.flags.writeable = False
         return table
@@ -185,7 +188,7 @@ class Vocabulary:
 
 
 def facts(table: str) -> list[dict[str, str]]:
-    """Read the rows of one of the CSV files of facts."""
+    """Read the rows of a CSV file of facts about a data set."""
     with (resources.files("diaghoi.data") / "vocabularies" / table).open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
@@ -193,7 +196,7 @@ def facts(table: str) -> list[dict[str, str]]:
 def _classes(
     objects: tuple[str, ...], verbs: tuple[str, ...], classes: Sequence[tuple[int, int]]
 ) -> dict[str, Any]:
-    """Return the fields of a vocabulary that define its classes, each an object and a verb."""
+    """Return the fields of a vocabulary that define classes, given as (object, verb) pairs."""
     label, verb = (_frozen(np.array(column, np.int32)) for column in zip(*classes, strict=True))
     names = {"objects": objects, "verbs": verbs, "person": objects.index("person")}
     return {**names, "class_object": label, "class_verb": verb}
@@ -235,7 +238,8 @@ def v_coco() -> Vocabulary:
     """V-COCO: 80 objects in COCO-80 order, and 51 classes, each an action with a role.
 
     26 classes state that a person does something (role ``agent``), 25 also with which object
-    (``obj``, ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
+    (``obj``, ``instr``). The vocabulary's verbs are combinations of action and role: ``cut agent``,
+    ``cut instr``, ``cut obj``.
     """
     rows = facts("v_coco.csv")
     benchmarks = PROTOCOLS["v-coco-s1"], PROTOCOLS["v-coco-s2"]
@@ -286,8 +290,8 @@ def swig_hoi() -> Vocabulary:
 def hoi_a() -> Vocabulary:
     """HOI-A, also HOI-W of the PIC challenge: 11 objects, 10 verbs, 17 HOI classes.
 
-    The classes are the combinations that its matrix of verbs and objects allows, verb by verb. The
-    official number is a mean over verbs, not over these classes, so no benchmark is declared.
+    The classes are the combinations that HOI-A's matrix of verbs and objects allows, verb by verb.
+    The official number is a mean over verbs, not over HOI classes, so no benchmark is declared.
     """
     rows, objects = facts("hoi_a.csv"), _names("hoi_a_objects.csv")
     # The classes of each verb follow one another, in the order of the verbs' numbers.
@@ -307,8 +311,8 @@ def hoi_a() -> Vocabulary:
 def v_coco_thesis() -> Vocabulary:
     """V-COCO as QPIC and its descendants evaluate it during training.
 
-    29 classes: the 25 roles of actions, and the 4 actions that have none. All except these 4 and
-    ``point instr`` form the mean that QPIC's code calls `thesis`.
+    29 classes: the 25 roles of actions, and the 4 actions without a role. The mean that QPIC's code
+    calls `thesis` covers all roles except ``point instr``.
     """
     actions = [verb.rsplit(" ", 1) for verb in v_coco().verbs]
     with_role = {action for action, role in actions if role != "agent"}
@@ -334,7 +338,7 @@ def v_coco_thesis() -> Vocabulary:
 
 @cache
 def hoi_a_verbs() -> Vocabulary:
-    """HOI-A with its 10 verbs as classes, over which its official number is the mean."""
+    """HOI-A with its 10 verbs as classes; the official number of HOI-A is a mean over verbs."""
     changed = replace(hoi_a(), name="hoi-a-verbs", of="hoi-a", protocol=PROTOCOLS["hoi-a-verbs"])
     return by_verb(changed)
 
@@ -358,7 +362,7 @@ VOCABULARIES = {
 
 
 def printed_name(dataset: str) -> str:
-    """Return the name of a data set as in papers, ``HICO-DET``; other data sets keep theirs."""
+    """Return a data set's name as papers print it (``HICO-DET``); unknown names stay unchanged."""
     return dataset.upper() if dataset in VOCABULARIES else dataset
 
 

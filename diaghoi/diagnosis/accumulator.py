@@ -36,7 +36,8 @@ class Accumulator:
         Number of top-scoring triplets per image that count. By default all triplets, or the
         best 100 if scores are dense.
     image_labels : ImageLabels, optional
-        HICO's image-level labels for Known Object. Without them, the box annotations are used.
+        HICO's image-level labels for Known Object. Without image-level labels, the box annotations
+        are used.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class Accumulator:
             or individual triplets, ``verbs`` (T,) and ``scores`` (T,), optionally with
             ``action_scores`` (T,).
         annotations : sequence of mapping
-            One per image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
+            One dict per image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
             In V-COCO, also optionally ``ignored`` (B,), true for people without annotated actions.
 
         Notes
@@ -106,8 +107,8 @@ class Accumulator:
         Raises
         ------
         InputError
-            If lengths differ, an image has already been added, or an array cannot be used. The
-            batch is then not added.
+            If lengths differ, an image has already been added, or an array cannot be used. A batch
+            with such an error is not added.
         """
         if not len(images) == len(predictions) == len(annotations):
             raise InputError(
@@ -128,8 +129,8 @@ class Accumulator:
         if self._parts and self._parts[0].pair_source != part.pair_source:
             raise InputError(
                 "predictions of the batch: have "
-                f"{'verb_scores' if part.pair_source == 'pairs' else 'single triplets'}, earlier "
-                "batches did not; give all images in the same form"
+                f"{'verb_scores' if part.pair_source == 'pairs' else 'single triplets'}, unlike "
+                "earlier batches; give the predictions of all images in the same form"
             )
         self._parts.append(part)
         self._annotated |= len(annotated.triplet_verb) > 0
@@ -175,7 +176,8 @@ class Accumulator:
         Raises
         ------
         InputError
-            If the writer has neither method; and as in :meth:`compute`.
+            If the writer has neither ``add_scalar`` nor ``log``, or if :meth:`compute` raises an
+            error.
         """
         if not (hasattr(writer, "add_scalar") or hasattr(writer, "log")):
             raise InputError(

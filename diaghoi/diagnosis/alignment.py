@@ -31,7 +31,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
         raise InputError(
             f"the detectors were diagnosed under different protocols, {first.protocol.name} "
             f"({first.protocol.signature}) and {second.protocol.name} "
-            f"({second.protocol.signature}); diagnose both under one"
+            f"({second.protocol.signature}); diagnose both detectors under one protocol"
         )
     # Images without names are identified by position.
     if not np.array_equal(first.names, second.names):
@@ -51,7 +51,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
     if not np.array_equal(one, other):
         raise InputError(
             f"{second.label or 'the second'} was diagnosed with other annotations than "
-            f"{first.label or 'the first'}; diagnose both with the same file"
+            f"{first.label or 'the first'}; diagnose both detectors with the same annotation file"
         )
 
 
@@ -76,7 +76,7 @@ def aligned_ledger(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
 
 
 def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
-    """Return a diagnosis with its images, and hence tied scores, in another order.
+    """Return a diagnosis with images in another order, which also reorders tied scores.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from diaghoi.evaluation.means import split_means
 
 # The benchmark always cuts dense arrays to this many triplets per image.
 CUSTOMARY_TOP = 100
-# V-COCO is also reported without this role, which has hardly any annotations.
+# AP on V-COCO is also reported without the role `point instr`, which has hardly any annotations.
 UNCOMMON_ROLE = "point instr"
 
 
@@ -41,7 +41,7 @@ class KnownObjects(NamedTuple):
     Parameters
     ----------
     images : (N, objects) bool array
-        Whether each image is labelled with the category.
+        Whether each image is labelled with each object category.
     source : str
         Source of the labels: "image labels" or "box annotations".
     """
@@ -100,7 +100,7 @@ def official_classes(
     Returns
     -------
     dict
-        Number of classes of each split; empty if the data set has no such mAP.
+        Number of classes of each split; empty if the data set has no official Default mAP.
     """
     if vocabulary.agents is not None or not vocabulary.benchmarks:
         return {}
@@ -120,8 +120,9 @@ def headlines(official: Mapping[str, Any]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``metric``, ``setting`` and ``value``, a fraction: the mAP over all classes of HICO-DET and
-        SWIG-HOI, the role AP over all roles in both scenarios of V-COCO. Empty without a benchmark.
+        ``metric``, ``setting`` and ``value``, which is a fraction: the mAP over all classes of
+        HICO-DET or SWIG-HOI, or the role AP over all roles in each scenario of V-COCO. The list is
+        empty for data sets without a benchmark.
     """
     if "default" in official:
         value = official["default"]["full"]

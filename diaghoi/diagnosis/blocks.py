@@ -82,7 +82,7 @@ def examine(
 
 
 def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
-    """Split the images into runs of about ``BLOCK`` rows: first image, and one past the last."""
+    """Split the images into runs of about ``BLOCK`` rows; return first image and last image + 1."""
     runs = batches(_rows(predictions), BLOCK)
     return [(run.start, run.stop) for run in runs] or [(0, 0)]
 
@@ -98,7 +98,7 @@ def _named(scenes: SceneSource, image: int) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
-    """Consecutive images with their match, and the parts that count under the protocol.
+    """Consecutive images: match, errors and counts of predictions under the protocol.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Block:
         )
 
     def evidence(self) -> BlockEvidence:
-        """Collect the evidence of these images."""
+        """Collect the evidence of the images in the block."""
         rows, labelled = self._by_class()
         return BlockEvidence(
             objects=annotated_objects(self.annotations),
@@ -211,7 +211,7 @@ class Block:
 
     @cached_property
     def _classes_count(self) -> BoolArray:
-        # The extra entry makes triplets without an HOI class (-1) look up False.
+        # The extra last entry is False, for triplets without an HOI class (-1).
         return np.append(counted_classes(self.protocol, self.annotations.vocabulary), False)
 
     @cached_property
@@ -268,7 +268,7 @@ class Block:
 
     @cached_property
     def _filled_in(self) -> tuple[Scenes, IntArray]:
-        """Predictions as benchmarks see them, and the place of each prediction of the file."""
+        """Predictions with filled-in values, and the new row of each prediction of the file."""
         return filled_in(self.predictions)
 
     @cached_property
@@ -379,7 +379,7 @@ class Block:
         return counts
 
     def _negatives(self) -> dict[str, Array]:
-        """Return the listed pairs, and whether each localises no counted annotated pair."""
+        """Return the listed pairs; a negative pair localises no counted annotated pair."""
         listed, hits = self.pairs_listed, self.matched.hits
         wanted = annotated_pairs(self.annotations, self.annotations_count)
         positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
@@ -430,7 +430,7 @@ def annotated_pairs(annotations: Scenes, triplets: BoolArray) -> BoolArray:
 
 
 def _pair_score_of_triplets(predictions: Scenes) -> FloatArray:
-    """Return the highest action score of a real verb in each pair; NaN without triplets.
+    """Return the highest action score of a real verb in each pair; NaN without action scores.
 
     A pair whose triplets are all `no_interaction` gets 0.
     """

@@ -1,4 +1,4 @@
-"""Detect boxes that are systematically too large, too small or shifted, from faulty code."""
+"""Detect boxes that faulty code makes systematically too large, too small or shifted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SAME, ENOUGH = 0.15, 50
 # A median is reported if it is at least this far from zero, as a share and in standard errors.
 SHARE, ERRORS = 0.05, 6
 # A shift counts as one pixel if it differs from one pixel by at most this much. Boxes that deviate
-# by more are ignored.
+# by more than the share SAME_BOX of their size are ignored.
 PIXEL, SAME_BOX = 0.35, 0.15
-# Images with more pairs of an annotated and a predicted box are skipped.
+# Images with more pairs of an annotated and a predicted box than this are skipped.
 COMPARED = 500_000
-# Width, height and centre, in both directions.
+# Words for deviations of width, height and centre, in both directions.
 WORDS = (
     ("wider", "narrower"),
     ("taller", "shorter"),
@@ -32,8 +32,9 @@ WORDS = (
 def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     """Find systematic differences between predicted boxes and the annotated boxes that they cover.
 
-    Each annotated box is compared with the predicted box that overlaps it most, regardless of its
-    category. Medians are taken over the boxes of people and over all other boxes.
+    Each annotated box is compared with the predicted box that overlaps it most: human boxes with
+    human boxes, and object boxes with object boxes of any category. Medians are taken over the
+    boxes of people and over all other boxes.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
     Parameters
     ----------
     true, found : (N, 4) float64 array
-        Annotated boxes and predicted boxes that overlap them well.
+        Annotated boxes, and predicted boxes that overlap the annotated boxes well.
 
     Returns
     -------

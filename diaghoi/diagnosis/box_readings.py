@@ -12,16 +12,17 @@ from diaghoi.data.boxes import LAYOUTS, box_iou, corners_of
 from diaghoi.data.scenes import Scenes
 
 CLOSE = 0.75
-# Another reading is suggested if it brings this share of the annotated boxes close to a predicted
-# box, and this many times the share of the current reading. By chance, under a tenth are close.
+# Another reading is suggested if under it at least the share MOST of the annotated boxes is close
+# to a predicted box, and at least BETTER times the share under the current reading. By chance,
+# fewer than a tenth of the boxes are close.
 MOST, BETTER = 0.15, 2
 # Tolerance, in log scale, between the scales implied by a box's location and by its size, and
 # between the scales of the boxes of an image.
 OF_BOX, OF_IMAGE = 0.1, 0.05
-# Scales that differ by less count as equal, across images and between width and height.
+# Scales that differ by less than this count as equal, across images and between width and height.
 UNIFORM = 0.08
-# A single scale for all images is reported if it fits nearly as many boxes as a scale per image.
-# Inexact boxes spread the scales by this much.
+# A single scale for all images is reported if it fits nearly as many boxes (the share ONE_SCALE) as
+# a scale per image. Inexact boxes can spread the scales of the images by up to SPREAD.
 ONE_SCALE, SPREAD = 0.9, 0.3
 # Factors by which boxes may be too small or too large around their centres.
 SIZES = (0.4, 0.5, 0.6, 0.75, 1.3, 1.6, 2.0, 2.5, 3.2)
@@ -69,7 +70,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
     Returns
     -------
     BoxReading or None
-        None if no reading fits much better than the current one.
+        None if no other reading fits much better than the current reading.
     """
     found = _Boxes(predictions.box_image, predictions.box_xyxy)
     readings = [_resized(annotations, found), *_scaled(annotations, predictions)]
@@ -81,7 +82,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
 
 
 def _share_close(annotations: Scenes, found: _Boxes) -> float:
-    """Return the share of annotated boxes that have a found box close to them."""
+    """Return the share of annotated boxes to which a predicted box is close."""
     bounds = annotations.bounds["box"]
     owner, annotated = expand(bounds[found.image], np.diff(bounds)[found.image])
     value = box_iou(found.corners[owner], annotations.box_xyxy[annotated], margin=1.0)
@@ -89,12 +90,13 @@ def _share_close(annotations: Scenes, found: _Boxes) -> float:
 
 
 def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[str, str, _Boxes]]:
-    """Yield possible readings: a description, the advice, and the boxes under that reading."""
+    """Yield the description, the advice and the resulting boxes of each possible reading."""
     image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
     # V-COCO's official layout allows no other form of boxes.
     option = "" if annotations.vocabulary.agents is not None else "give --read boxes={}, or "
-    # The boxes may have been read as corners, or as left, top, width and height, which a note says.
+    # If boxes were read as left, top, width and height, a note may say so; without a note, they may
+    # also have been read as corners.
     numbers_as = {
         "xyxy": box,
         "xywh": np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1),
@@ -156,11 +158,11 @@ def _images(
 def _agreeing(
     votes: FloatArray, annotated: IntArray, found: IntArray, tolerance: float
 ) -> tuple[FloatArray, int]:
-    """Find the value on which most boxes (at least two) agree, and their number, or 0."""
+    """Find the value on which most boxes agree, and their count; 0 if fewer than two agree."""
     best, count = votes[:0], 1
     for vote in votes:
         agree = np.abs(votes - vote).max(axis=1) < tolerance
-        # Annotated boxes can be twins, and one predicted box fits both.
+        # Two annotated boxes can be nearly equal, so that one predicted box fits both boxes.
         members = min(len(np.unique(annotated[agree])), len(np.unique(found[agree])))
         if members > count:
             best, count = np.median(votes[agree], axis=0), members

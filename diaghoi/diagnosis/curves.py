@@ -51,17 +51,18 @@ class Curve:
     recall : (K,) float64 array
         Ascending recalls at which the envelope is known; between them, it is a step function.
     precision : (K,) float64 array
-        Highest precision at that recall or above. Beyond the last recall the precision is 0.
+        Highest precision at each of the recalls or above. Beyond the last recall the precision is
+        0.
     """
 
     recall: FloatArray
     precision: FloatArray
 
     def thinned(self, points: int = 500) -> Curve:
-        """Resample the envelope at evenly spaced recalls if it has more points.
+        """Resample the envelope at ``points`` evenly spaced recalls if it has more than ``points``.
 
-        Each point keeps the exact height of the envelope at its recall, so the line deviates from
-        the full one by at most ``1 / points`` in recall.
+        Each point keeps the exact height of the envelope at its recall, so the thinned envelope
+        deviates from the full envelope by at most ``1 / points`` in recall.
         """
         if len(self.recall) <= points:
             return self
@@ -76,14 +77,14 @@ def precision_recall(true: BoolArray, positives: int) -> Curve:
     Parameters
     ----------
     true : (R,) bool array
-        Whether each row is right, from best to worst rank.
+        Whether each row of the list is a true positive, from best to worst rank.
     positives : int
         Number of annotated triplets.
 
     Returns
     -------
     Curve
-        One point per right row; empty if nothing is annotated.
+        One point per true positive; empty if nothing is annotated.
     """
     rank = np.flatnonzero(true) + 1 if positives else np.zeros(0, dtype=np.int64)
     number = np.arange(1, len(rank) + 1)
@@ -119,7 +120,7 @@ class Corners(NamedTuple):
     Parameters
     ----------
     of_class : (K,) int array
-        Recalls, ascending.
+        HOI class of each corner, ascending.
     recall, precision : (K,) float64 array
         Points as in :class:`Curve`: the envelope has this precision from the recall of the previous
         corner up to this recall.
@@ -188,7 +189,8 @@ def curve_corners(
 def negatives_curve(pairs: Negatives) -> Curve:
     """Compute the precision-recall curve for finding pairs that localise no annotated pair.
 
-    See :func:`diaghoi.evaluation.negatives.negative_scores`, whose ``ap`` is the area below it.
+    See :func:`diaghoi.evaluation.negatives.negative_scores`, whose ``ap`` is the area under the
+    curve.
     """
     negative = pairs.negative[descending(pairs.score)]
     return precision_recall(negative, int(negative.sum()))
@@ -236,8 +238,8 @@ def pair_sweeps(
 
     Notes
     -----
-    Dropping pairs changes neither their matches nor their overlaps. Matches and overlaps are
-    therefore computed once, and each point only counts the remaining pairs.
+    Dropping pairs does not change the matches and overlaps of the remaining pairs. Matches and
+    overlaps are therefore computed once, and each point only counts the remaining pairs.
     """
     annotations, predictions, _ = join(annotations, predictions, protocol)
     settings: dict[str, Sequence[float]] = {"best": BEST_PAIRS[::-1]}

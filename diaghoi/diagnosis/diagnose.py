@@ -56,7 +56,7 @@ def diagnose(
         Name of the detector in tables and figures; by default the name of its file.
     image_labels : ImageLabels or path, optional
         HICO's image-level labels for Known Object, or the path of HICO's ``anno.mat``. Without
-        them, the box annotations are used.
+        image-level labels, the box annotations are used.
     also : sequence of Protocol
         Further protocols for which to compute mAP: see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional

@@ -65,7 +65,7 @@ PUBLIC = (
 
 
 class Costs(dict[Any, "float | None"]):
-    """ΔmAP as a fraction: by error for the full mean, by error and group for the group's mean.
+    """ΔmAP as a fraction; the key is an error (full mean), or an error and a group (group's mean).
 
     >>> diagnosis.delta_map["association"], diagnosis.delta_map["association", "rare"]
     ... # doctest: +SKIP
@@ -102,7 +102,7 @@ class Diagnosis(DiagnosisMethods):
     names : (N,) str array
         Names of the images.
     annotated, predicted : (N,) bool array
-        Whether each image is in the annotation file and in the prediction file.
+        Whether each image is in the annotation file, and whether it is in the prediction file.
     benchmark : Benchmark
         All predictions of all HOI classes, for the official numbers.
     ledger : Ledger
@@ -112,7 +112,7 @@ class Diagnosis(DiagnosisMethods):
     known_objects : (N, objects) bool array
         The categories with which each image is labelled, for Known Object.
     known_object_source : str
-        Source of these labels: "image labels" or "box annotations".
+        Source of ``known_objects``: "image labels" or "box annotations".
     image_pairs : dict of ImagePairs
         Counts of pairs, by split.
     object_boxes : ObjectBoxes
@@ -122,7 +122,7 @@ class Diagnosis(DiagnosisMethods):
     negative_pairs : Negatives
         The predicted pairs with their scores.
     unknown_annotated, unknown_predicted : int
-        Number of triplets whose object and verb form no HOI class; these are omitted.
+        Number of triplets that are omitted because their object and verb form no HOI class.
     other_subjects : (2, objects) int array
         Number of counted triplets, annotated and predicted, whose subject is not a person, by the
         subject's category.
@@ -132,7 +132,7 @@ class Diagnosis(DiagnosisMethods):
         Notes from reading the files.
     scenes : tuple of (SceneSource, SceneSource)
         The diagnosed annotations and predictions, one pair for each part of a sum. The scenes are
-        saved with the diagnosis, and some figures need them. Empty if they were not kept.
+        saved with the diagnosis, and some figures need them. Empty if the scenes were not kept.
     counted : dict of two (N,) int arrays
         Contribution of each image to the numerator and the denominator of each registered ratio, by
         path. Present for sums, and if the scenes were not kept.
@@ -249,7 +249,7 @@ class Diagnosis(DiagnosisMethods):
         }
 
     def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
-        """Return the contribution of each image to both counts of a registered ratio."""
+        """Return what each image adds to numerator and denominator of a registered ratio."""
         if measure.pairs:
             counted, whole = (self.image_pairs[split].columns[name] for name in measure.pairs)
             return counted, whole
@@ -288,7 +288,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
-        """AP and max recall of each HOI class after each oracle, also on found pairs."""
+        """AP and max recall of each HOI class after each oracle, including localised oracles."""
         oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
@@ -297,7 +297,8 @@ class Diagnosis(DiagnosisMethods):
 
         scores: dict[str, list[tuple[range, ClassScores]]] = {each.name: [] for each in oracles}
         with threads() as pool:
-            # All oracles run on one part before the next, so that only one part is in memory.
+            # All oracles run on one part before the next part is read, so that only one part is in
+            # memory.
             for classes, part in self.ledger.repairable_parts():
                 found = pool.map(repaired, [(oracle, part) for oracle in oracles])
                 for oracle, each in zip(oracles, found, strict=True):
@@ -331,13 +332,13 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def coverage(self) -> dict[str, Any]:
-        """How far the prediction file covers the annotated images; empty if it has all of them.
+        """How far the prediction file covers the annotated images; empty if it covers all images.
 
         ``annotated_images``, ``predicted_images`` and ``shared_images``: numbers of images;
         ``triplets_elsewhere``: number of counted annotated triplets in images missing from the
         prediction file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the
-        shared images alone, in the form of the attributes of the same names. The dict is also empty
-        if nothing is annotated in the other images.
+        shared images alone, in the form of :attr:`oracles` and :attr:`localised`. The dict is also
+        empty if nothing is annotated in the images missing from the prediction file.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -362,8 +363,9 @@ class Diagnosis(DiagnosisMethods):
     def lost(self) -> dict[str, int]:
         """Number of triplets that are missed on found pairs.
 
-        ``triplets``: number of all such triplets; ``both_boxes``: number of such triplets whose
-        image has a prediction of their class with both boxes wrong.
+        ``triplets``: number of all missed triplets on found pairs; ``both_boxes``: number of missed
+        triplets on found pairs whose image has a prediction of the same class with both boxes
+        wrong.
         """
         return lost_triplets(self.ledger)
 
@@ -507,9 +509,10 @@ class Diagnosis(DiagnosisMethods):
         """Number of images and of counted triplets and pairs, annotated and predicted.
 
         ``classes_in_mean``: the number of classes in the mean, for each split;
-        ``classes_in_official``: the same for the official Default mAP, if the data set has one;
-        ``leave_mean``: the number of classes that an oracle removes from the full mean, by oracle
-        and split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
+        ``classes_in_official``: the number of classes in the official Default mAP of each split, if
+        the data set has one; ``leave_mean``: the number of classes that an oracle removes from the
+        mean of each split, for each oracle that removes classes; ``leave_mean_by_pair``: the same
+        number for each oracle on found pairs (``localised``).
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
 
@@ -575,7 +578,7 @@ class Diagnosis(DiagnosisMethods):
     def best_threshold(self) -> float | None:
         """The score threshold with the highest F1; None if there is no true positive.
 
-        This is the F1 of all classes together: ``full`` in :meth:`detections`.
+        F1 is computed over all classes together, as ``full`` in :meth:`detections`.
         """
         return best_threshold(self.ledger)
 
@@ -594,7 +597,8 @@ class Diagnosis(DiagnosisMethods):
             ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
             ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
             each class that is annotated or predicted. If a detector without scores lists triplets
-            outside the classes of the data set, these also count as wrong in ``full``.
+            outside the classes of the data set, the triplets outside also count as wrong in
+            ``full``.
         """
         counted = detections(self.ledger, threshold)
         outside = 0 if self.answers is None else self.answers.outside_classes

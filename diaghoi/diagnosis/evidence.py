@@ -90,7 +90,7 @@ class BlockEvidence:
     Parameters
     ----------
     objects : (N, objects) bool array
-        As in :class:`Evidence`. This column stays in memory, as do the image names.
+        As in :class:`Evidence`. The array ``objects`` stays in memory, as do the image names.
     pairs : dict of (N,) array or StoredArray
         ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
         record.
@@ -99,7 +99,7 @@ class BlockEvidence:
     rows : Sorted
         Predictions of all HOI classes: ``image``, ``score``, ``verdict`` (see
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
-        it.
+        the prediction.
     labelled : Sorted
         Predictions that the protocol counts: ``input``, ``label``, ``annotation``, ``attempt``,
         ``on_pair``, ``action_score`` (see :class:`~diaghoi.evaluation.ledger.Ledger`).
@@ -158,7 +158,7 @@ def collected(
     protocols : tuple of Protocol
         Protocols of the benchmark, and further protocols for which to compute mAP.
     pool : concurrent.futures.Executor
-        Threads that share the classes.
+        Threads among which the classes are divided.
     scratch : Scratch
         Storage of the joined rows.
     """
@@ -262,7 +262,7 @@ def _rank(
             for task in tasks:
                 task.result()
             release(*benchmark.values(), *ledger.values())
-            del held  # free its memory before the next rows are read
+            del held  # free the memory of these rows before the next rows are read
         if len(shares) > 1:
             rows.merge(benchmark, classes.start, shares, scratch)
             labelled.merge(ledger, classes.start, shares, scratch)
@@ -303,14 +303,14 @@ class _Rows:
         }
 
     def places(self, hoi: int) -> IntArray:
-        """Return the first row of a class in each block, then its end: (blocks + 1,)."""
+        """Return the class's first row in each block, then the class's end: (blocks + 1,)."""
         rows = [table.bounds[hoi + 1] - table.bounds[hoi] for table in self._tables]
         return np.cumsum([self.bounds[hoi], *rows])
 
     def merge(
         self, columns: Mapping[str, Array], hoi: int, shares: Sequence[range], scratch: Scratch
     ) -> None:
-        """Rank all rows of a class, given its rows ranked within each range of blocks."""
+        """Rank all rows of a class by merging the ranked rows of each range of blocks."""
         place = self.places(hoi)[[*(share.start for share in shares), self.blocks]]
         mine = slice(*place[[0, -1]].tolist())
         table = {name: values[mine] for name, values in columns.items() if name != "class"}

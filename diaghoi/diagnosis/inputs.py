@@ -193,16 +193,16 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
     Parameters
     ----------
     predictions, annotations : path or Scenes
-        Description of the file that the block reads; None for annotations inside the prediction
-        file.
+        The predictions and annotations that the block reads; None if the annotations are inside the
+        prediction file.
     known : object
-        True or the data set if errors must stay unchanged, because the data set is given or the
-        files need not fit it.
+        A true value leaves errors unchanged, because the data set is given or the files need not
+        fit a data set.
 
     Raises
     ------
     OwnDataError
-        If both files are given.
+        If the block fails and the annotations fit no known data set.
     """
     try:
         yield
@@ -233,7 +233,7 @@ def _differing(given: Scenes, own: Scenes) -> list[str]:
         f"annotations: the given file is used, not the annotations in {own.source}, which differ: "
         f"{number_of('triplet', found.triplets)} and {number_of('image', found.images)} are only "
         f"in the given file, {number_of('triplet', found.other_triplets)} and "
-        f"{number_of('image', found.other_images)} only in the other"
+        f"{number_of('image', found.other_images)} only in the prediction file"
     ]
 
 
@@ -297,7 +297,7 @@ def refuse_result(path: str | os.PathLike[str], what: str) -> None:
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a JSON object; return an empty one for a folder or any other content.
+    """Read a JSON object from a file; return an empty dict for a folder or any other content.
 
     Raises
     ------

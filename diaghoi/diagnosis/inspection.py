@@ -59,7 +59,8 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     annotations : Scenes, optional
         Annotations against which to check the predictions.
     whole : bool
-        Whether the scenes contain all images of the file, so that any others are missing from it.
+        Whether the scenes contain all images of the file; if so, all other annotated images are
+        missing from the file.
     """
     warnings = [
         *_box_warnings(scenes),
@@ -80,7 +81,7 @@ def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
     scenes : Scenes
         The images.
     whole : dict or None
-        Numbers of ``images``, ``boxes`` and ``triplets`` in the file, if only some are loaded.
+        Numbers of ``images``, ``boxes`` and ``triplets`` in the file, if only a sample is loaded.
     """
     rows = {} if isinstance(source, Scenes) else {n: int(b[-1]) for n, b in source.bounds.items()}
     if sum(rows.values()) <= ROWS or len(source) <= IMAGES:
@@ -127,7 +128,7 @@ def _facts(scenes: Scenes) -> dict[str, Any]:
     if not only_pairs:
         facts["triplets"] = len(scenes.triplet_pair)
         idle = scenes.triplet_verb == scenes.vocabulary.no_interaction
-        if idle.any():  # reports leave these out by default
+        if idle.any():  # reports leave out `no_interaction` by default
             facts["triplets of no_interaction"] = int(idle.sum())
         facts["HOI classes"] = len(np.unique(scenes.triplet_class[scenes.triplet_class >= 0]))
     if scenes.unread is not None:
@@ -183,16 +184,17 @@ def _class_warnings(scenes: Scenes) -> list[str]:
             f"no HOI class; the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
             "they are not evaluated"
             + (
-                "; many of them suggest another numbering (--read objects=NUMBERING)"
+                "; if many triplets form no class, objects may be numbered differently (--read "
+                "objects=NUMBERING)"
                 if scenes.ranked
                 else ""
             )
         )
     subject = scenes.box_label[scenes.pair_human]
     meets = (
-        "right only where such a subject is annotated"
+        "a predicted pair is right only if its subject is annotated"
         if scenes.scored
-        else "only predictions with such a subject find them"
+        else "only predictions with the same subject find the pairs"
     )
     if (subject != vocabulary.person).any():
         other = subject[subject != vocabulary.person]

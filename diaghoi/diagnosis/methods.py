@@ -27,8 +27,8 @@ class OneScreen:
     def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
 
-        ``print`` and a notebook show it, too. The screen shows percent and percentage points,
-        whereas numbers in Python are fractions.
+        ``print`` and notebooks show the screen, too. The screen shows percent and percentage
+        points, whereas numbers in Python are fractions.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class DiagnosisMethods(OneScreen):
 
         The file contains the annotations, the predictions and the protocol, without pickles. Unlike
         the JSON of :meth:`to_dict`, the file is enough to draw all figures. ``diaghoi compare`` and
-        ``diaghoi figures`` read it.
+        ``diaghoi figures`` read the file.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class DiagnosisMethods(OneScreen):
         resamples : int
             Number of resamples of the images.
         **settings
-            ``seed``, ``confidence``, ``method`` and ``progress`` of that function.
+            ``seed``, ``confidence``, ``method`` and ``progress`` of the function ``bootstrap``.
 
         Returns
         -------
@@ -142,13 +142,13 @@ class DiagnosisMethods(OneScreen):
         Parameters
         ----------
         annotations : Scenes, optional
-            Annotations from which the priors are counted, usually the training set. The default is
-            the annotations of the diagnosis, without the image itself.
+            Annotations from which the priors are counted, usually the training set. By default, the
+            prior of each image is counted from all other annotated images of the diagnosis.
 
         Returns
         -------
         diaghoi.diagnosis.shortcuts.Shortcuts
-            The mAP of each prior, and the lift of the detector above it.
+            The mAP of each prior, and the lift of the detector above the prior.
         """
         from diaghoi.diagnosis.shortcuts import shortcuts
 
@@ -177,17 +177,18 @@ class DiagnosisMethods(OneScreen):
         path: str | os.PathLike[str] | None = None,
         **settings: Any,
     ) -> Axes:
-        """Draw a figure with the function of that name in :mod:`diaghoi.plots`.
+        """Draw a figure with the function of the given name in :mod:`diaghoi.plots`.
 
         Parameters
         ----------
         figure : str
-            ``delta_map``, ``waterfall`` and so on; the error for an unknown name lists all.
+            ``delta_map``, ``waterfall`` and so on; an unknown name raises an error that lists all
+            names.
         ax : matplotlib.axes.Axes, optional
             Axes to draw in; by default the axes of a new figure.
         column : {"single", "double"}, optional
             Draw the figure as ``diaghoi figures`` does, as wide as one column of a two-column
-            paper, or both; accepts no further parameters.
+            paper, or as both columns; no further parameters are allowed.
         path : path, optional
             Save the figure to this .pdf, .svg or .png file.
         **settings
@@ -216,7 +217,7 @@ class DiagnosisMethods(OneScreen):
         of : {"classes", "images", "errors", "cases"}
             One row per HOI class or image, with the columns of :attr:`classes` or :attr:`images`;
             one row per error, with its number and its ΔmAP (a fraction) in each split; or one row
-            per wrong prediction and missed triplet, for the 100 of each kind to look at first
+            per wrong prediction or missed triplet to look at first, up to 100 per kind of error
             (:func:`diaghoi.cases.cases.worst_cases`).
 
         Returns

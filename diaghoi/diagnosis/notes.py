@@ -17,8 +17,9 @@ from diaghoi.exceptions import number_of, some_of
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
 """Beginning of the note about the classes over which the official means run.
 
-Saved results hold this fact nowhere else, so these words belong to the JSON contract, like keys.
-Only :func:`diaghoi.comparison.results.only_interactions` looks for these words.
+Saved results do not say elsewhere that `no_interaction` is not annotated, so the words of the note
+belong to the JSON contract, like keys. Only :func:`diaghoi.comparison.results.only_interactions`
+looks for the words.
 """
 
 NOT_A_PERSON = "is not a person"
@@ -44,7 +45,7 @@ def image_notes(
     names : (N,) str array
         Names of the images.
     annotated, predicted : (N,) bool array
-        Whether each image is in the annotation file and in the prediction file.
+        Whether each image is in the annotation file, and whether it is in the prediction file.
     empty : (N,) bool array
         Mask of the predicted images with annotated but no predicted triplets, including images that
         only a pair file has.
@@ -62,7 +63,8 @@ def image_notes(
     if left_empty:
         notes.append(
             f"{number_of('image', len(left_empty))} without any predicted triplet, although "
-            f"triplets are annotated there; these count as not found: {some_of(left_empty)}"
+            "triplets are annotated there; the annotated triplets count as not found: "
+            f"{some_of(left_empty)}"
         )
     unannotated = names[predicted & ~annotated].tolist()
     if unannotated:
@@ -125,13 +127,13 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
     if answers is None:
         return []
     notes = [
-        f"{WITHOUT_SCORES}: all its predictions of a class share one rank in mAP and in what "
-        "errors cost; wrong ones are assigned to annotations in the order of the list"
+        f"{WITHOUT_SCORES}: all its predictions of a class share one rank in mAP and in the cost "
+        "of errors; wrong predictions are assigned to annotations in the order of the file"
     ]
     if answers.unreadable:
         notes.append(
-            f"{answers.unreadable:,} of {number_of('answer', images)} could not be read: what is "
-            "annotated in these images is missed"
+            f"{answers.unreadable:,} of {number_of('answer', images)} could not be read: the "
+            "annotated triplets of the images without a readable answer are missed"
         )
     if answers.outside_classes:
         notes.append(
@@ -180,8 +182,8 @@ def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[s
         ]
     if vocabulary.interacting[np.diff(benchmark.bounds) > 0].all():
         return [
-            "the predictions contain no triplets of `no_interaction`: these classes count as AP 0 "
-            "in the official means"
+            "the predictions contain no triplets of `no_interaction`: the classes of "
+            "`no_interaction` count as AP 0 in the official means"
         ]
     return []
 

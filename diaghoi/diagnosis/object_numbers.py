@@ -12,19 +12,20 @@ from diaghoi.formats.numbering import numberings
 
 # Minimum number of boxes close to annotated boxes that a statement requires.
 ENOUGH = 20
-# Categories count as numbered differently if less than the first share of the close boxes agrees.
-# Another numbering is suggested if, of the boxes that it changes, at least the second share would
-# agree.
+# Categories count as numbered differently if less than the share AGREEING of the close boxes has
+# the annotated category. Another numbering is suggested if it gives at least the share EXPLAINED of
+# the boxes that it changes the annotated category.
 AGREEING, EXPLAINED = 0.2, 0.5
 
 
 def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
-    """Find predicted boxes whose category differs from a close annotated box.
+    """Find predicted boxes whose category differs from that of a close annotated box.
 
     Parameters
     ----------
     annotated, predicted : (R,) int array
-        Categories of boxes that are close to each other, -1 if unknown; people do not count.
+        Categories of an annotated and a predicted box that are close to each other, -1 if unknown;
+        annotated people are ignored.
     predictions : Scenes
         The predictions, which tell how their file numbers categories.
 
@@ -51,12 +52,13 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
     if found is None:
         return [
             f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that are close to "
-            f"an annotated one {have}: the categories may be numbered differently (--read "
+            f"an annotated object {have}: the categories may be numbered differently (--read "
             "objects=NUMBERING)"
         ]
     return [
-        f"{100 * agreeing.mean():.1f} % of {len(agreeing)} predicted objects that come close to an "
-        f"annotated one, and that {numbering} and {found.name} number differently, {have}; read as "
+        f"{100 * agreeing.mean():.1f} % of {len(agreeing)} predicted objects that are close to an "
+        f"annotated object, and that {numbering} and {found.name} number differently, {have}; "
+        "read as "
         f"{found.name}, {100 * found.share:.1f} % would: give --read objects={found.name}"
     ]
 
@@ -69,9 +71,9 @@ class _Explanation(NamedTuple):
     name : str
         The numbering.
     changed : (B,) bool array
-        Number of boxes, other than people, whose category the numbering changes.
+        Mask of the boxes, other than people, whose category the numbering changes.
     share : float
-        Share of these boxes that have the annotated category under the numbering.
+        Share of the changed boxes that have the annotated category under the numbering.
     """
 
     name: str

@@ -34,7 +34,10 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
     for shift, word in ((1, "higher"), (-1, "lower")):
         moved = {str(int(name) + shift) for name in mine if name.isdecimal()}
         if len(moved & theirs) > shared + fewer / 2:
-            return [f"{warning}, and {len(moved & theirs)} if their numbers were one {word}"]
+            return [
+                f"{warning}, but {len(moved & theirs)} would be annotated if image numbers were "
+                f"one {word}"
+            ]
     return [f"{warning}: are these predictions for another split?"]
 
 
@@ -88,7 +91,7 @@ def role_box_warnings(predictions: Scenes) -> list[str]:
     Parameters
     ----------
     predictions : Scenes
-        Data sets without roles (all except V-COCO) give no warning.
+        The predictions; without roles (all data sets except V-COCO), there is no warning.
     """
     agents = predictions.vocabulary.agents
     if agents is None:
@@ -103,8 +106,8 @@ def role_box_warnings(predictions: Scenes) -> list[str]:
     if not never.any():
         always = with_box[~agents].sum() == total[~agents].sum()
         text = (
-            "every role has an object box: scenario 1 requires no box (zeros or NaN) if the "
-            "object is not annotated, and finds none of these roles"
+            "every role has an object box: scenario 1 requires an empty box (zeros or NaN) if "
+            "the object is not annotated, so roles without an annotated object are not found"
         )
         return [text] if always else []
     if (never == often).all():
@@ -124,7 +127,7 @@ def verb_notes(vocabulary: Vocabulary, ledger: Ledger) -> list[str]:
     vocabulary : Vocabulary
         The data set.
     ledger : Ledger
-        Masks of the predictions and of the annotations whose class counts.
+        Ledger of the predictions and annotations whose class counts.
     """
     predicted = np.diff(ledger.bounds)
     if not predicted.any():

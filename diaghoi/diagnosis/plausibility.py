@@ -18,15 +18,16 @@ from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
 
-# Minimum IoU at which the categories and corners of two boxes are compared, and the minimum number
-# of such boxes.
+# Minimum IoU of two boxes in roughly the same place, and of two boxes whose categories and corners
+# are compared; minimum number of boxes for a check.
 LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
 # Boxes are far off if less than this share of the annotated boxes is close to a predicted box, and
-# less than this share of the predicted boxes to an annotated box. Even a weak detector reaches
-# half; swapped coordinates or images reach at most a tenth.
+# less than this share of the predicted boxes is close to an annotated box. Even a weak detector
+# reaches half; swapped coordinates or images reach at most a tenth.
 LEAST_CLOSE = 0.15
-# Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
+# Other readings of boxes are tried if less than this share of the annotated boxes is close to a
+# predicted box.
 SUSPECT = 0.45
 # If no coordinate exceeds this, boxes look like fractions of the image size.
 RELATIVE = 2
@@ -66,12 +67,12 @@ def check_plausible(
     annotations, predictions : Scenes or other source of scenes
         As for :func:`doubts`.
     force : bool
-        Whether to accept the predictions nevertheless.
+        Whether to accept predictions that make all numbers meaningless.
 
     Returns
     -------
     list of str
-        Other problems, the most serious first.
+        Problems of accepted predictions, the most serious first.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def check_plausible(
     if grave and not force:
         raise InputError(
             f"{predictions.source or 'predictions'}: {'; '.join(grave)}; give --force to evaluate "
-            "it anyway"
+            "the predictions anyway"
         )
     return [*grave, *(doubt.text for doubt in found if not doubt.grave)]
 
@@ -107,7 +108,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         text = "holds no predicted triplets, so there is nothing to evaluate"
         return [Doubt(text, predictions.ranked)]
     if isinstance(predictions, Scenes) and predictions.unboxed:
-        return []  # evaluations that need boxes refuse such files
+        return []  # evaluations that need boxes refuse files without boxes
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
         return []
@@ -182,7 +183,7 @@ def flat_score_warnings(scenes: Scenes) -> list[str]:
     if alike >= max(ENOUGH, FLAT * int(several.sum())):
         warnings.append(
             f"all verbs have the same triplet score in {alike} of {int(several.sum())} pairs with "
-            "more than one: their actions are not ranked; is the verb score missing?"
+            "several verbs: the actions of these pairs are not ranked; is the verb score missing?"
         )
     return warnings
 
@@ -217,9 +218,9 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     largest = float(predictions.box_xyxy.max(initial=0.0))
     if max(close) < LEAST_CLOSE and largest <= RELATIVE:
         text = (
-            f"{said}: no box reaches beyond {largest:.3g}, so they look divided by the image size: "
-            "multiply them, or give annotations that hold the sizes (instances_test2015.json, "
-            "anno_bbox.mat)"
+            f"{said}: no box reaches beyond {largest:.3g}, so boxes look divided by the image "
+            "size: multiply boxes by the image size, or give annotations that hold the sizes "
+            "(instances_test2015.json, anno_bbox.mat)"
         )
         return [Doubt(text, grave)]
     other = best_box_reading(annotations, predictions) if close[0] < SUSPECT else None
@@ -283,8 +284,8 @@ def _objects_as_people(
     if len(people) < ENOUGH or wrong <= NO_PEOPLE * len(people):
         return []
     text = (
-        f"{wrong} of {len(people)} predicted people that come close to an annotated box are close "
-        "only to an object: exchange person and object"
+        f"{wrong} of {len(people)} predicted human boxes that are close to an annotated box "
+        "are close only to an object: exchange person and object"
     )
     return [Doubt(text, True)]
 
@@ -295,7 +296,8 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)
     )
-    # All boxes have one category here, so every box is compared with every other.
+    # All boxes were given the same category, so each predicted box is compared with each annotated
+    # box of its image.
     boxes = box_overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= LOOSE)
     return boxes.predicted[close], boxes.annotated[close], boxes.value[close]

@@ -138,7 +138,8 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     if len(parts) == 1:
         annotations, predictions = parts[0]
         return annotations.load(), predictions.load()
-    # Batches without ignored people and files without filled-in values lack these columns.
+    # Batches without ignored people lack the column `box_ignored`; files without filled-in values
+    # lack the column `triplet_filled`.
     annotated = _alike([part.load() for part, _ in parts], "box_ignored", bool)
     predicted = _alike([part.load() for _, part in parts], "triplet_filled", np.int64)
     return joined(annotated), joined(predicted)
@@ -159,7 +160,7 @@ def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes
 
 
 def as_one(diagnosis: Diagnosis) -> Diagnosis:
-    """Turn a sum into a single diagnosis of all its scenes, so that the rows correspond."""
+    """Turn a sum into one diagnosis of all its scenes, so that ledger rows match the scenes."""
     if len(diagnosis.scenes) == 1:
         return diagnosis
     return diagnose_images(*scenes_of(diagnosis), diagnosis.protocol, label=diagnosis.label)

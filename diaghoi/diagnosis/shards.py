@@ -43,7 +43,8 @@ class Truth:
     instances, ids : str or None
         The additional files of V-COCO's annotations.
     dataset, protocol : str or None
-        Names, or the path of a data set description; None for whatever the file determines.
+        Name or description file of the data set, and name of the protocol; None for the data set of
+        the file, and for its default protocol.
     run : str
         Identifier of the run, so that a worker that outlives a run reads the files again in the
         next run.
@@ -138,7 +139,7 @@ class Shards(NamedTuple):
     Parameters
     ----------
     diagnosis : Diagnosis
-        Diagnosis of the images, without boxes.
+        Diagnosis of the images, without scenes.
     warnings : list of str
         Problems, each with the name of its file.
     empty : Scenes
@@ -169,8 +170,9 @@ def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
     if len(predictions) and not shared.any():
         raise InputError(
             f"{file}: none of the {len(predictions)} images is annotated in "
-            f"{settings.truth.annotations}; the first is '{predictions.names[0]}' here and "
-            f"'{truth.names[0]}' there; leave the file out if it belongs to another split"
+            f"{settings.truth.annotations}; the first image is '{predictions.names[0]}' in the "
+            f"file and '{truth.names[0]}' in the annotations; leave the file out if it belongs to "
+            "another split"
         )
     annotated = truth.take(np.flatnonzero(shared))
     try:
@@ -211,10 +213,10 @@ def diagnose_shards(
     settings : ShardSettings
         Settings that all shards share.
     files : sequence of str
-        At least one path or address, with different images.
+        Paths or addresses of one or more files; no image may be in two files.
     engine : Engine
-        Engine that runs the workers. If a worker is lost, another worker processes its current
-        file again.
+        Engine that runs the workers. If a worker is lost, another worker processes the file of the
+        lost worker again.
     progress : callable, optional
         Called with 1 after each file.
 

@@ -7,13 +7,13 @@ keeps as many triplets as the detector lists. The *lift*, the mAP of the detecto
 the prior, is what the detector gains from the picture beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
-Otherwise the prior is counted from the test set without the image itself. Such a prior
-underestimates a class exactly where it is annotated, which is worse than no information. The mAP of
-the prior is therefore too low, especially in rare classes, and the lift is too high. On simulated
-images, the object prior counted from the test set reaches half the mAP of a prior counted from a
-training set. The prior of all annotations, including those of the image, is also reported, as
-``map_all_images``, and errs in the other direction. Images in both files are also omitted from
-their own prior.
+Without a training set, the prior of each test image is counted from all other test images. A prior
+that leaves out the image underestimates a class exactly where the class is annotated, which is
+worse than no information. The mAP of a prior from the test set is therefore too low, especially in
+rare classes, and the lift is too high. On simulated images, the object prior counted from the test
+set reaches half the mAP of a prior counted from a training set. The mAP of a prior that includes
+the image itself is reported as ``map_all_images``, and is too high. Test images that are also in
+the training set are left out of their own prior, too.
 
 **How scores are formed.** The triplet score is the product of P and the confidence in the pair:
 
@@ -22,9 +22,9 @@ their own prior.
   own product;
 - ``"detection scores"``: the product of the human and object scores, if the file has them;
 - ``"highest triplet score"`` of the pair: all that remains if a file has only triplet scores. The
-  first verb of the prior gets this confidence, and the other verbs get less in proportion to their
-  frequency. Unlike the other two scores, this score also contains the detector's certainty that
-  something happens, so the lift is lower.
+  most frequent verb gets the full confidence, and all other verbs get less, in proportion to their
+  frequency. Unlike the first two confidences, the highest triplet score also contains the
+  detector's certainty that something happens, so the lift is lower.
 
 A detector that equals the prior has lift 0 under each of the three definitions.
 """
@@ -63,7 +63,7 @@ from diaghoi.exceptions import InputError, number_of
 PAIRS = 100_000
 """Number of pairs whose verbs are ranked at a time."""
 NEVER = 1e-9
-"""Probability of verbs that are not annotated: they come last, ranked by the confidence in the
+"""Probability of verbs without annotations; such verbs come last, ranked by the confidence in the
 pair.
 """
 RATIO, DETECTION, BEST = (
@@ -81,7 +81,7 @@ class PriorScores:
     Parameters
     ----------
     mean_ap, lift : dict
-        mAP of the prior for each split, and mAP of the detector minus it.
+        mAP of the prior for each split, and mAP of the detector minus mAP of the prior.
     classes : ClassScores
         AP of the prior for each class.
     all_images : dict or None
@@ -109,16 +109,18 @@ class Shortcuts:
         Source of the object categories: "predictions", or "annotated boxes" if predictions have
         none.
     shared : int
-        Number of diagnosed images among the prior's annotations; each is omitted from its own
-        prior.
+        Number of diagnosed images among the prior's annotations; each of these images is omitted
+        from its own prior.
     mean_ap : dict
         mAP of the detector for each split.
     object, verb : PriorScores
-        The prior of each verb with the object's category, and with any object.
+        Scores of the prior of each verb given the object's category, and of the prior of each verb
+        with any object.
     names : tuple of str
         The HOI classes that count.
     average_precision : dict of (K,) float64 array
-        AP of these classes: ``detector``, ``object`` and ``verb``; NaN if the mean omits a class.
+        AP of each class in ``names``, for ``detector``, ``object`` and ``verb``; NaN if the mean
+        omits the class.
     """
 
     annotations: str
@@ -137,13 +139,15 @@ class Shortcuts:
         notes = []
         if self.annotations == LEFT_OUT:
             notes.append(
-                "shortcuts: the prior is too low without the image itself and too high with it; "
-                "give the annotations of the training set: --also shortcuts=FILE"
+                "shortcuts: the mAP of the prior is too low if each image is left out of its own "
+                "prior, and too high otherwise; give the annotations of the training set: --also "
+                "shortcuts=FILE"
             )
         if self.shared:
             notes.append(
                 f"shortcuts: {number_of('image', self.shared)} of the prior's annotations are "
-                "evaluated here; each is left out of its own prior, which is then too low"
+                "also evaluated; each of these images is left out of its own prior, whose mAP is "
+                "thus too low"
             )
         if self.objects != "predictions":
             notes.append(
@@ -157,7 +161,8 @@ class Shortcuts:
 
         ``annotations``, ``confidence``, ``objects`` and ``shared_images``; ``object`` and ``verb``,
         each with ``map`` and ``lift`` by split, and ``map_all_images`` if images are omitted from
-        their own prior; ``classes``: by name ``ap``, and ``ap`` and ``lift`` of either prior.
+        their own prior; ``classes``: for each class name, ``ap`` of the detector, and ``ap`` and
+        ``lift`` of both priors.
         """
         columns = {name: _plain(column) for name, column in self.average_precision.items()}
         return {
@@ -197,8 +202,8 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
     diagnosis : Diagnosis
         Diagnosis of the detector, with its scenes.
     annotations : Scenes, optional
-        Annotations from which the priors are counted, usually the training set. The default is the
-        annotations of the diagnosis, without the image itself.
+        Annotations from which the priors are counted, usually the training set. By default, the
+        prior of each image is counted from all other annotated images of the diagnosis.
 
     Raises
     ------
@@ -293,7 +298,7 @@ def _pairs(truth: Scenes, predictions: Scenes, protocol: Protocol, counted: Bool
     category, objects = predictions.pair_label[rows], "predictions"
     nameless = (category < 0) & (predictions.pair_object[rows] >= 0)
     if nameless.any() and not protocol.categories_count:
-        # The data set does not require categories, so its detectors often give none.
+        # The data set does not require categories, so predictions often lack categories.
         objects = "annotated boxes"
         found = _annotated_categories(truth, predictions, protocol)
         category = np.where(nameless, found[predictions.pair_object[rows]], category)
@@ -320,7 +325,7 @@ def _confidence(
     low = score[kept].min(initial=0)
     if action is not None and low >= 0:
         known = action[kept]
-        # The comparison is false for NaN, too.
+        # If a known score is NaN, `>= 0` is false, too.
         if (known >= 0).all() and (known != score[kept]).any():
             return RATIO, ratios(score[best], action[best], undefined=0.0)
     human, object_box = predictions.pair_human[rows], predictions.pair_object[rows]
@@ -349,10 +354,10 @@ def _predicted(
 ) -> Scenes:
     """Predict the verbs that the category of each pair allows; keep the best in each image.
 
-    ``without`` is, for each predicted image, the annotated image that its prior omits.
+    ``without`` contains the annotated image that the prior of each predicted image omits.
     """
     words = predictions.vocabulary
-    # The last row is for category -1, which indexes from the end.
+    # The last row is for category -1, because index -1 refers to the last row.
     possible = np.append(counted, False)[words.class_of]
     verbs, number = np.nonzero(possible)[1], possible.sum(axis=1)
     start, label = np.cumsum(number) - number, predictions.pair_label[pairs.rows]
@@ -386,7 +391,7 @@ def _predicted(
 
 
 def _places(given: Scenes, truth: Scenes) -> IntArray:
-    """Find the index of each image in other annotations; -1 if it is missing there."""
+    """Find the index of each image in other annotations; -1 if the image is missing."""
     place = {name: row for row, name in enumerate(given.names.tolist()) if name}
     return np.array([place.get(name, -1) for name in truth.names.tolist()], dtype=np.int64)
 

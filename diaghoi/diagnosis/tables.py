@@ -64,11 +64,11 @@ def class_table(
     dict of (K,) arrays
         ``class`` (official number, from one, under every protocol), ``name``, ``verb``, ``object``,
         ``splits`` (keys of the groups to which the class belongs, such as ``rare``, separated by ";
-        "), ``means`` (the means in which it counts, ``full`` and groups, in the same way),
-        ``annotated`` and ``predicted`` (triplets), ``ap``, ``max_recall`` and ``ap_best_order``
-        (fractions, NaN without annotations and if the full mean omits the class), one count per
-        error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without
-        annotations before or after the oracle).
+        "), ``means`` (keys of the means in which the class counts, ``full`` and groups, also
+        separated by "; "), ``annotated`` and ``predicted`` (triplets), ``ap``, ``max_recall`` and
+        ``ap_best_order`` (fractions, NaN without annotations and if the full mean omits the class),
+        one count per error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed,
+        NaN without annotations before or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
     means = {
@@ -114,9 +114,9 @@ def image_table(names: StrArray, ledger: Ledger) -> Columns:
     dict of (N,) arrays
         ``image`` (name; ``image 1`` and so on if the files have no names), ``annotated`` and
         ``predicted`` (triplets), ``recall`` (share of the annotated triplets that were found, NaN
-        without any), ``false_positive`` (predictions that are not true positives), ``best_true``
-        and ``best_false`` (highest score of a true and of a false positive, NaN without any), one
-        count per error label, and ``missed_gt``.
+        without annotated triplets), ``false_positive`` (predictions that are not true positives),
+        ``best_true`` and ``best_false`` (highest score of a true and of a false positive, NaN
+        without any), one count per error label, and ``missed_gt``.
     """
     images = len(names)
     annotated = np.bincount(ledger.annotation_image, minlength=images)
@@ -189,7 +189,7 @@ def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> 
 def _error_counts(
     ledger: Ledger, row_group: IntArray, annotation_group: IntArray, groups: int
 ) -> Columns:
-    # Ledgers store classes in 16 bits; this needs 64.
+    # Ledgers store classes in 16 bits; the product needs 64 bits.
     cell = row_group.astype(np.int64) * len(LABELS) + ledger.row_label
     counts = np.bincount(cell, minlength=groups * len(LABELS)).reshape(groups, len(LABELS))
     missed = np.bincount(annotation_group[ledger.missed], minlength=groups)

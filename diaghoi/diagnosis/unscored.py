@@ -17,7 +17,7 @@ from diaghoi.evaluation.means import Split, split_means
 
 
 def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
-    """Let all predictions of a class share one rank if they have no scores.
+    """Let all predictions of a class share one rank if predictions have no scores.
 
     Choices that depend on the rank are replaced: all predictions count, and each prediction claims
     the annotation that it overlaps most.

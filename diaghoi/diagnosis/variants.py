@@ -37,14 +37,14 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
 
     The rule is CDN's pair-wise suppression, which GEN-VLKT and others adopted (their default is
     0.7). In each image, the best pair with an object of a category is kept, and pairs whose
-    ``IoU_human * sqrt(IoU_object)`` with it exceeds ``iou`` are dropped; then the best of the
-    remaining pairs is kept, and so on. As in CDN, a pair is better if its best triplet has the
-    higher score; pairs without triplets, which CDN does not have, come last, ordered by pair score;
-    ties go to the first.
+    ``IoU_human * sqrt(IoU_object)`` with the best pair exceeds ``iou`` are dropped; next, the best
+    of the remaining pairs is kept, and so on. As in CDN, a pair is better if its best triplet has
+    the higher score; pairs without triplets, which CDN does not have, come last, ordered by pair
+    score; ties go to the first.
 
-    CDN on HICO-DET suppresses the triplets of each class separately; here whole pairs are dropped
-    (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object repeats
-    nothing and is kept. The data set determines whether boxes cover whole pixels.
+    CDN on HICO-DET suppresses the triplets of each class separately; this function drops whole
+    pairs (as CDN does on V-COCO), so that the number of pairs changes. A pair without an object
+    repeats nothing and is kept. The data set determines whether boxes cover whole pixels.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     """
     check_overlap("pair NMS", iou)
     kept = ClosePairs.of(predictions, iou).kept(iou)
-    note = f"pair NMS at {iou:g}: drops {_share(predictions, kept)} that repeat a better one"
+    note = f"pair NMS at {iou:g}: drops {_share(predictions, kept)} that repeat a better pair"
     return _noted(predictions.keep(kept), note)
 
 
@@ -107,7 +107,7 @@ class ClosePairs:
         )
 
     def kept(self, iou: float) -> BoolArray:
-        """Return a mask, (P,), of the pairs kept at a threshold, at least that of :meth:`of`."""
+        """Return a mask, (P,), of the pairs kept at ``iou``, at least the ``iou`` of :meth:`of`."""
         close = np.flatnonzero(self.overlap > iou)
         return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 
@@ -130,7 +130,8 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     -------
     Scenes
         Scenes with fewer pairs and triplets, the same images and boxes, and a note. A variant never
-        has more pairs than the file: a threshold below that of the detector changes nothing.
+        has more pairs than the file: a threshold below the detector's own threshold changes
+        nothing.
 
     Raises
     ------
@@ -142,7 +143,8 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     # Not `>=`, which would drop pairs of unknown score (NaN).
     kept = ~(of_pair < score)
     note = (
-        f"detection threshold {score:g}: drops {(~kept).sum():,} of {len(kept):,} pairs by {kind}"
+        f"detection threshold {score:g}: drops {(~kept).sum():,} of {len(kept):,} pairs "
+        f"according to {kind}"
     )
     known = of_pair[~np.isnan(of_pair)]
     if len(known) and kept.all():
@@ -156,7 +158,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
 def variants_of(
     *, nms: Sequence[float] = (), thresholds: Sequence[float] = ()
 ) -> dict[str, Variant]:
-    """List the variants of a run by name, with the functions that make them.
+    """List the variants of a run by name, with the functions that create the variants.
 
     Parameters
     ----------
@@ -168,8 +170,8 @@ def variants_of(
     Returns
     -------
     dict of callable
-        By ``pair NMS 0.7`` or ``detection threshold 0.2``: ``predictions -> variant``, to be
-        diagnosed under the protocol of the original.
+        A function ``predictions -> variant`` for each name, such as ``pair NMS 0.7`` or ``detection
+        threshold 0.2``. Diagnose the variant under the protocol of the original.
     """
     found: dict[str, Variant] = {f"pair NMS {iou:g}": partial(pair_nms, iou=iou) for iou in nms}
     return found | {
@@ -192,8 +194,8 @@ def variant_title(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
     name : str
         As from :func:`variants_of`.
     figures : sequence of mapping
-        The notes of each detector; a threshold applies to pair scores if all detectors say so
-        (``of_pair_scores``).
+        Numbers of the variant for each detector; the threshold applies to pair scores if
+        ``of_pair_scores`` is true for all detectors.
     """
     if all(each.get("of_pair_scores") for each in figures):
         return name.replace("detection threshold", "pair score threshold")
@@ -212,8 +214,8 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
     -------
     dict
         ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`;
-        ``difference``: variant - original for both, or None if a number is undefined; ``notes``:
-        the changes to the predictions.
+        ``difference``: variant minus original for the numbers in ``pairs`` and ``map``, or None if
+        a number is undefined; ``notes``: the changes to the predictions.
     """
     figures = {"pairs": variant.pairs, "map": variant.mean_ap}
     return {
@@ -248,7 +250,7 @@ def check_threshold(where: str, score: float) -> None:
 
 
 def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
-    """Return the lower box detection score of each pair, NaN if unknown, and its source.
+    """Return the lower box detection score of each pair (NaN if unknown), and name the scores used.
 
     Raises
     ------
@@ -259,7 +261,8 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
     if boxes is not None and not thresholds_pairs(predictions):
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
         of_human = boxes[predictions.pair_human]
-        # fmin ignores NaN, so a single known score decides. The index -1, no object, gives NaN.
+        # fmin ignores NaN, so a single known score decides. A pair without an object (index -1) has
+        # NaN as object score.
         return np.fmin(of_human, of_object), "the detection scores of their boxes"
     if predictions.pair_score is not None:
         kind = "their pair scores, because the file has no detection scores of boxes"
@@ -282,7 +285,7 @@ def _noted(scenes: Scenes, note: str) -> Scenes:
 
 
 def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
-    """Return the pairs with objects by image and category, best first, and their groups."""
+    """Return groups (image and category) of the pairs with objects, and the pairs, best first."""
     pairs = np.flatnonzero(predictions.pair_object >= 0)
     best = np.full(len(predictions.pair_human), -np.inf)
     np.maximum.at(best, predictions.triplet_pair, predictions.scores)
@@ -302,11 +305,11 @@ def _near(
     Yields
     ------
     first, second, overlap : (K,) array
-        Rows, the better one first, and the IoU of their people.
+        The better row, the worse row, and the IoU of their people.
     """
     margin = protocol(predictions.vocabulary.protocol).margin
     boxes, human = predictions.box_xyxy, predictions.pair_human[order]
-    # Detectors that pair all boxes list a person many times, so compare any two people only once.
+    # Detectors that pair all boxes list a person many times, so two people are compared only once.
     by_person = np.lexsort((human, group))
     new = first_of_run(group[by_person]) | first_of_run(human[by_person])
     start = np.flatnonzero(new)
@@ -316,7 +319,7 @@ def _near(
         iou = iou_of(boxes, person[one], boxes, person[other], margin)
         met = np.flatnonzero(iou > enough)
         one, other, iou = one[met], other[met], iou[met]
-        # Combine each row of one person with each row of the other.
+        # Combine each row of one person with each row of the other person.
         owner, mine = expand(start[one], count[one])
         again, theirs = expand(start[other[owner]], count[other[owner]])
         mine, theirs = by_person[mine[again]], by_person[theirs]
@@ -352,8 +355,9 @@ def _overlap_of_pairs(
 def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     """Return a mask of the rows that a better, kept row suppresses.
 
-    A loop would decide row by row from the best. Instead, each round keeps every undecided row that
-    no better undecided row suppresses, and drops the rows that the kept rows suppress.
+    A simple loop would decide row by row, starting with the best row. Instead, each round keeps
+    every undecided row that no better undecided row suppresses, and drops the rows that the kept
+    rows suppress.
 
     Parameters
     ----------

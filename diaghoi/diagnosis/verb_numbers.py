@@ -12,14 +12,14 @@ from diaghoi.exceptions import some_of
 
 # Minimum number of found pairs that a statement requires.
 ENOUGH = 20
-# Verbs count as numbered differently if the best verb is annotated for fewer than the first share
-# of the found pairs. Verbs also count as numbered differently if a shift by one multiplies that
-# share by at least the second number, and the result exceeds the third number (the last number if
-# verbs seem to be in another order).
+# Verbs count as numbered differently if the best verb is annotated for less than the share SENSIBLE
+# of the found pairs. Verbs also count as numbered differently if a shift by one multiplies the
+# share of found pairs by more than SHIFTED, to more than AGREEING (or more than MOST if verbs seem
+# to be in another order).
 SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.3, 0.5
-# A verb counts as misnamed if at least this share of its pairs, and at least this many, has the
-# name of one other verb. Verbs are in another order if several are misnamed, each with a different
-# name.
+# A verb counts as misnamed if it has at least PAIRS pairs, and at least the share CALLED of its
+# pairs has the name of one other verb. Verbs are in another order if at least VERBS verbs are
+# misnamed, each with a different name.
 CALLED, PAIRS, VERBS = 0.8, 5, 3
 
 
@@ -77,7 +77,8 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         named = "HOI classes" if what == "classes" else what
         text = (
             f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
-            f"that of {100 * shifted[what, shift]:.1f} % if {named} were one "
+            f"the best verb of {100 * shifted[what, shift]:.1f} % would be annotated if {named} "
+            "were one "
             f"{'higher' if shift > 0 else 'lower'}: their numbers seem to be one too "
             f"{_repair_of(what, shift)}"
         )
@@ -104,7 +105,7 @@ def _surest(
 ) -> tuple[IntArray, IntArray]:
     """Keep only the most confident predicted pair for each annotated pair that is found.
 
-    The predictions that find an annotated pair often share one wrong verb, so together they are
+    All predictions that find one annotated pair often have the same wrong verb, so they count as
     evidence from a single pair.
     """
     order = np.lexsort((-score[predicted], annotated))
@@ -131,7 +132,7 @@ def _other_names(
     owner, place = expand(*runs(truth.triplet_pair[order], annotated))
     found = np.unique(predicted[owner] * np.int64(verbs) + truth.triplet_verb[order[place]])
     pair, verb = np.divmod(found, verbs)
-    # If several verbs are annotated, the intended one is unknown.
+    # If a pair has several annotated verbs, the intended verb is unknown.
     only = np.bincount(pair, minlength=len(best))[pair] == 1
     table = np.zeros((verbs, verbs), dtype=np.int64)
     np.add.at(table, (verb[only], best[pair[only]]), 1)
@@ -148,12 +149,18 @@ def _other_names(
 def _repair_of(what: str, shift: int) -> str:
     """Advise how to correct numbers that are one too low (positive shift) or one too high."""
     if shift > 0:
-        return f"low: add 1 to each, or give --read {what}=0 if they were read as starting from 1"
-    return f"high: give --read {what}=1, or subtract 1 from each if they were already read that way"
+        return (
+            f"low: add 1 to each number, or give --read {what}=0 if the numbers were read as "
+            "starting from 1"
+        )
+    return (
+        f"high: give --read {what}=1, or subtract 1 from each number if the numbers were "
+        "already read as starting from 1"
+    )
 
 
 def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:
-    """Return the verb of the object's preceding or following HOI class; -1 if it has none."""
+    """Return the verb of the preceding or following HOI class with the same object, or else -1."""
     hoi = vocabulary.class_of[label, verb]
     other = np.clip(hoi + shift, 0, len(vocabulary) - 1)
     same = (hoi >= 0) & (vocabulary.class_object[other] == label)

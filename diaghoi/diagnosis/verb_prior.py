@@ -17,7 +17,8 @@ class VerbPrior:
     Parameters
     ----------
     by_object : bool
-        Whether categories are separate; otherwise all pairs count as pairs of the first category.
+        Whether categories are counted separately; if not, all pairs count as pairs of the first
+        category.
     triplets : (objects + 1, verbs) int array
         Number of annotated pairs of each category with each verb; the last row is for pairs without
         an object.
@@ -40,7 +41,7 @@ class VerbPrior:
         Parameters
         ----------
         category, verb : (N,) int array
-            Object category, -1 for none, and verb.
+            Object category (-1 for no object), and verb.
         without : (N,) int array
             Annotated image to omit; -1 for none.
 
@@ -66,7 +67,8 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
     counted : (C,) bool array
         HOI classes that count. Pairs without a triplet of these classes are not counted.
     by_object : bool
-        Whether to count the pairs of each object category separately, instead of all together.
+        Whether to count the pairs of each object category separately, instead of the pairs of all
+        categories together.
     """
     words = annotations.vocabulary
     rows, verbs = len(words.objects) + 1, len(words.verbs)
@@ -91,6 +93,6 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
 def _looked_up(table: tuple[IntArray, IntArray], wanted: IntArray) -> IntArray:
     """Return the count of each key, 0 for keys missing from the table."""
     keys, counts = (np.append(column, end) for column, end in zip(table, (-1, 0), strict=True))
-    # The appended key is out of order, but the search does not include it.
+    # The appended key is out of order, but the search runs in the keys without the appended key.
     place = np.searchsorted(table[0], wanted)
     return np.where(keys[place] == wanted, counts[place], 0)

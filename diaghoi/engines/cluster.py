@@ -31,8 +31,8 @@ SETTINGS = {
     # A local cluster gives up on workers that do not start in time, and without workers all tasks
     # would wait forever. On a busy machine, a worker can take half a minute to start.
     "distributed.deploy.lost-worker-timeout": "1h",
-    # Dask polls its processes many times a second, which takes an eighth of a processor. With these
-    # longer intervals, polling takes a quarter of that.
+    # Dask polls its processes many times a second, which takes an eighth of a processor. With the
+    # longer intervals below, polling takes a quarter of that time.
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "2s",
@@ -46,8 +46,8 @@ class DaskEngine:
     Parameters
     ----------
     scheduler : str, optional
-        Address of a running scheduler, such as ``tcp://node:8786``; without one, a local cluster is
-        started.
+        Address of a running scheduler, such as ``tcp://node:8786``; without an address, a local
+        cluster is started.
     workers : int
         Number of processes of the local cluster.
 
@@ -67,15 +67,15 @@ class DaskEngine:
         self._library: Any = library
         self._cluster: Any = None
         self._client: Any = None
-        # By default the workers' allocator returns memory at once, and requesting it again takes
-        # longer than the work.
+        # By default, Dask makes the allocator of workers return freed memory at once; requesting
+        # memory again takes longer than the work.
         environment = {"distributed.nanny.pre-spawn-environ": share(workers)}
         self._settings: Any = dask.config.set(SETTINGS | environment)
         if scheduler is None:
             self._cluster = library.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
-                # Any free port: another cluster may use the default one.
+                # Port 0 selects any free port, because another cluster may use the default port.
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
@@ -124,7 +124,7 @@ class DaskEngine:
         needed = {need for task in tasks for need in task.needs}
         key_of = {futures[task.key].key: task.key for task in tasks if task.key not in needed}
         queue = self._library.as_completed([futures[key] for key in key_of.values()])
-        del futures  # otherwise the workers would keep all blocks
+        del futures  # workers keep outcomes as long as futures exist
         for future in queue:
             try:
                 outcome = future.result()

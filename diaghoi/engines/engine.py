@@ -1,7 +1,7 @@
 """Run the tasks of a sweep in local processes or on a cluster.
 
-Both engines run the same tasks, which are functions of plain values. The outcomes of the engines
-agree to the last digit.
+The local and the Dask engine run the same tasks, which are functions of plain values. The outcomes
+of the engines agree to the last digit.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Failure:
 
 
 class Engine(AbstractContextManager["Engine"], Protocol):
-    """A runner of tasks; as a context manager, it ends its workers."""
+    """A runner of tasks; as a context manager, an engine ends its workers on exit."""
 
     @property
     def workers(self) -> int:
@@ -100,7 +100,7 @@ class LocalEngine:
     Parameters
     ----------
     workers : int
-        Number of processes. A single worker is this process itself.
+        Number of processes. With one worker, tasks run in this process.
     """
 
     def __init__(self, workers: int) -> None:
@@ -113,8 +113,8 @@ class LocalEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        # The interpreter would also wait for workers at exit, but may close their queues first, and
-        # then wait forever. After an interrupt, do not wait.
+        # Wait for workers now, because at exit the interpreter may close the workers' queues first,
+        # and then wait for the workers forever. After an interrupt, do not wait.
         wait_for = kind is None or issubclass(kind, Exception)
         for executor in [*self._idle, *(executor for _, executor in self._working.values())]:
             executor.shutdown(wait=wait_for, cancel_futures=True)
@@ -137,8 +137,8 @@ class LocalEngine:
                     yield task.key, outcome
                     continue
                 kept[task.key] = outcome
-                # Tasks whose needs are now met come first: finishing them frees the outcomes that
-                # they need.
+                # Tasks whose needed outcomes are all available come first, because finishing such a
+                # task frees the needed outcomes.
                 ready.extendleft(later for later in waiting if kept.keys() >= set(later.needs))
                 waiting = [later for later in waiting if not kept.keys() >= set(later.needs)]
 
@@ -171,7 +171,7 @@ class LocalEngine:
             yield task, outcome
 
     def _start(self, *call: Any) -> tuple[Future[Any], ProcessPoolExecutor]:
-        """Give a guarded call to an idle worker that is still alive, or to a new one."""
+        """Give a guarded call to an idle worker that is still alive, or to a new worker."""
         while self._idle:
             executor = self._idle.pop()
             try:
@@ -184,7 +184,7 @@ class LocalEngine:
         if not self._started:
             try:
                 executor.submit(guarded, int, ()).result()
-            except BrokenProcessPool:  # not the fault of a file
+            except BrokenProcessPool:  # no file can cause this error
                 executor.shutdown(wait=False)
                 raise InputError(
                     "the worker processes do not start; in a script, put the call under "

@@ -1,4 +1,4 @@
-"""Rank predictions by the actions of the pairs that they found (Diag-HOI paper, section 3.3)."""
+"""Rank predictions on found pairs by action score (Diag-HOI paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def action_rankings(
     Returns
     -------
     dict of Evaluated
-        Ranking of each split; its classes are the verbs.
+        Ranking of each split, in which verbs take the place of classes.
     """
     verbs = range(len(vocabulary.verbs)) if verbs is None else verbs
     classes = np.flatnonzero(

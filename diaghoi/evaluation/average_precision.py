@@ -39,16 +39,16 @@ class Evaluated(NamedTuple):
     def ranked_by(self, protocol: Protocol) -> Evaluated:
         """Rank the predictions of each class as the protocol prescribes.
 
-        If all predictions share one rank, false positives come first. The precision at the last
-        true positive is then the precision of the whole class, and the envelope has this value at
-        every recall.
+        If all predictions share one rank, false positives come first. With false positives first,
+        the precision at the last true positive is the precision of the whole class, and the
+        envelope has this value at every recall.
         """
         if protocol.ranking == "by score":
             return self
         return self.reordered(np.lexsort((self.row_true, self.row_class)))
 
     def reordered(self, order: IntArray) -> Evaluated:
-        """Return a copy with its rows reordered."""
+        """Return a copy with the rows in the given order."""
         return self._replace(
             row_class=self.row_class[order],
             row_true=self.row_true[order],
@@ -75,7 +75,7 @@ class ClassScores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
-        """Join the scores of consecutive classes; the arrays of each part cover all classes."""
+        """Join the scores of parts of the classes; each part's arrays cover all classes."""
         return cls(
             **{
                 name: np.concatenate(
@@ -117,17 +117,17 @@ def average_precision(
     positives : (C,) int array
         Number of annotated instances.
     levels : (L,) float64 array or None
-        Recall levels. AP is the mean, over these levels, of the highest precision at that or a
-        higher recall; levels beyond the highest recall count as 0. With None, AP is the area under
-        the envelope of the precision-recall curve.
+        Recall levels. AP is the mean, over these levels, of the highest precision at a recall of at
+        least the level; levels beyond the highest recall count as 0. With None, AP is the area
+        under the envelope of the precision-recall curve.
     top : int or None
         Number of best-ranked rows of each class that count; None for all.
 
     Notes
     -----
-    The highest precision at or beyond a recall always occurs at a true positive, so only these rows
-    are visited. The mean is a sum divided by L, so that a perfect class scores exactly 1; the
-    widely copied sum of ``precision / 11`` gives 1.0000000000000002.
+    The highest precision at or beyond a recall always occurs at a true positive, so only true
+    positives are visited. The mean is the sum over the L levels, divided by L, so that a perfect
+    class scores exactly 1; the widely copied sum of ``precision / 11`` gives 1.0000000000000002.
     """
     curves = envelopes(row_class, row_true, positives, top)
     if levels is None:
@@ -177,12 +177,12 @@ class Envelopes:
 
     @property
     def ends(self) -> BoolArray:
-        """(T,) last true positive of each run of equal precision in a class."""
+        """(T,) mask of the last true positive of each run of equal precision in a class."""
         starts = first_of_run(self.precision) | first_of_run(self.of_class)
         return np.append(starts, True)[1:]
 
     def at(self, level: float) -> FloatArray:
-        """Return the highest precision, (C,), at a recall >= the level; 0 if none reaches it."""
+        """Return the highest precision, (C,), at a recall >= the level; 0 without such a recall."""
         needed = needed_for(level, self.positives)
         reached = (self.positives > 0) & (needed <= self.found)
         precision = np.zeros(len(self.positives))
@@ -222,7 +222,8 @@ def envelopes(
 def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
     """Replace each precision by the highest precision from its row to the end of its class."""
     envelope: FloatArray = precision.copy()
-    # NumPy has no grouped running maximum; most classes have few true positives.
+    # NumPy has no grouped running maximum; the loop is fast, as most classes have few true
+    # positives.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         if end - first > 1:
             backwards = envelope[first:end][::-1]
@@ -233,7 +234,8 @@ def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> Float
 def needed_for(level: float, positives: IntArray) -> IntArray:
     """Return the smallest number of true positives, at least 1, whose recall reaches the level."""
     needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
-    # The product may be rounded up or down, so the quotient decides, as in the evaluators.
+    # level * positives may be rounded up or down, so needed / positives decides, as in the official
+    # evaluators.
     with np.errstate(divide="ignore"):
         for _ in range(3):
             needed += needed / positives < level

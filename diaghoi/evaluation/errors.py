@@ -2,9 +2,9 @@
 
 The definition comes from the Diag-HOI paper, section 3.1; the published code settles the details.
 Two rules decide which annotated triplet a wrong prediction should have found. By the published
-rule, a prediction is *assigned* to a triplet if its human box, or else its object box, is right,
-whatever its object and verb. By the rule for found pairs, a prediction *attempts* only triplets
-with its own object.
+rule, a prediction is *assigned* to a triplet if the predicted human box, or else the predicted
+object box, is right, whatever object and verb are predicted. By the rule for found pairs, a
+prediction *attempts* only triplets that have the predicted object.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from diaghoi.evaluation.overlap import CROWDED
 
 
 class Fits(NamedTuple):
-    """Wrong predictions that share a right box with an annotated triplet.
+    """Wrong predictions that reach the human or object box of an annotated triplet.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class Fits(NamedTuple):
     wrong : (W,) int array
         The wrong predictions, in ranking order.
     proposer, position : (F,) int array
-        Indices into ``proposers`` and ``wrong``, ordered by proposer and then by rank. Each of
-        these predictions ranks above the triplet's true positive, if any.
+        Indices into ``proposers`` and ``wrong``, ordered by proposer and then by rank. Each listed
+        prediction ranks above the true positive of its proposer, if there is one.
     """
 
     proposers: IntArray
@@ -73,19 +73,19 @@ def fits_of(
     wrong: IntArray,
     pair: IntArray,
 ) -> Fits:
-    """Find, for each annotated triplet, the wrong predictions that have one of its boxes.
+    """Find the wrong predictions that reach one of the boxes of each annotated triplet.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         Annotations and predictions of the same images.
     match : Match
-        The match of these scenes.
+        The match of annotations and predictions.
     proposers, wrong : (S,) and (W,) int array
         See :class:`Fits`.
     pair : (T,) int array
-        The pair whose boxes decide where each predicted triplet fits: its own, or, if the protocol
-        says so, the pair of :func:`pair_stored_at_rank`.
+        For each predicted triplet, the pair whose boxes decide where the triplet fits: its own pair
+        or, if the protocol says so, the pair from :func:`pair_stored_at_rank`.
     """
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
@@ -114,8 +114,8 @@ def fits_of(
     proposer, position = gathered(fitting(), CROWDED)
     above = np.searchsorted(rank[wrong], limit[proposers])
     use = position < above[proposer]
-    # One fitting box is enough; if both fit, np.unique keeps one entry. This sort also puts the
-    # fits in the order of proposers and ranks.
+    # One fitting box is enough; if both fit, np.unique keeps one entry. np.unique also sorts the
+    # fits by proposer and rank.
     fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
     return Fits(proposers, wrong, *np.divmod(fits, max(len(wrong), 1)))
 
@@ -123,11 +123,11 @@ def fits_of(
 def attempt(
     fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Match wrong predictions to the annotated triplets that they attempt; return two columns.
+    """Return wrong predictions, and the annotated triplet that each prediction attempts.
 
-    Annotated triplets without a true positive choose first, in stored order: all of them among the
-    predictions of their class, then the triplets still without one among the other predictions.
-    Found triplets then choose from the remaining predictions in the same way.
+    Annotated triplets without a true positive choose first, in stored order: in a first round among
+    the predictions of their class, in a second round, if still unmatched, among the other
+    predictions. Found triplets choose last, in two similar rounds, from the remaining predictions.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntAr
     refused = proposing
     while len(refused):
         proposal = preference[turn[proposing]]
-        # If several propose to the same choice, the last assignment wins; in reverse order that is
-        # the earliest proposer.
+        # If several proposers want the same choice, the last assignment wins; the reverse order
+        # assigns the earliest proposer last.
         holder[proposal[::-1]] = proposing[::-1]
         refused = proposing[holder[proposal] != proposing]
         turn[refused] += 1
@@ -240,8 +240,8 @@ class Errors:
         The annotated triplet that a true positive found or that a wrong prediction is assigned to;
         -1 for none.
     attempt : (T,) int array
-        The annotated triplet that a true positive found or that a wrong prediction attempts on
-        found pairs (:mod:`diaghoi.oracles.localised`); -1 for none.
+        The annotated triplet that a true positive found or that a wrong prediction attempts by the
+        rule for found pairs (:mod:`diaghoi.oracles.localised`); -1 for none.
     """
 
     label: IntArray
@@ -270,11 +270,11 @@ def explain(
         triplets take no part in the assignment, and their labels are meaningless.
     protocol : Protocol
         Determines how many of the best predictions per image may be assigned, whether duplicates
-        may be assigned, and whose boxes decide the fit.
+        may be assigned, and which pair's boxes decide where a prediction fits.
     """
     candidates = match.candidates
     human_ok, object_ok = candidates.human_ok, candidates.object_ok
-    # The first true condition gives the label, so the order is the definition.
+    # The first true condition gives the label, so the order of the conditions defines the labels.
     label = np.select(
         [
             match.found,
@@ -288,7 +288,7 @@ def explain(
         BOTH_BOXES,
     ).astype(np.int8)
 
-    # The limit applies to predictions of the protocol's classes, true positives included.
+    # The limit per image counts predictions of the protocol's classes, true positives included.
     ranked = match.order[predicted[match.order]]
     best = among_best(predictions.triplet_image, ranked, protocol.considered)
     ranked = ranked[best[ranked]]
@@ -319,17 +319,17 @@ def _attempts(
     label: IntArray,
     fits: Fits,
 ) -> tuple[IntArray, IntArray]:
-    """Find the wrong predictions that attempt annotated triplets, and return both.
+    """Return the wrong predictions that attempt annotated triplets, and those triplets.
 
-    :mod:`diaghoi.oracles.localised` has the definition.
+    :mod:`diaghoi.oracles.localised` defines which predictions attempt a triplet.
     """
     row, triplet = fits.wrong[fits.position], fits.proposers[fits.proposer]
     mine, theirs = predictions.triplet_pair[row], annotations.triplet_pair[triplet]
     hoi = annotations.triplet_class[triplet]
     same_class = predictions.triplet_class[row] == hoi
 
-    # A prediction with a wrong action attempts a triplet annotated for its pair, unless the pair
-    # already has a true positive of the triplet's class: the pair then belongs to another triplet.
+    # A prediction with a wrong action attempts a triplet annotated for its pair, unless a true
+    # positive of the triplet's class finds another triplet with the same pair.
     wrong_action = (label == ACTION) | ((label == ASSOCIATION) & match.candidates.on_pair)
     finding = np.flatnonzero(predicted & match.found)
     pair, found = predictions.triplet_pair[finding], match.candidates.claimed[finding]
@@ -354,8 +354,8 @@ def _attempts(
         place = match.overlap.iou(thing, other)
         own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)
     else:
-        # Predictions have no object category: the triplet must have the same role, and the
-        # predicted pair must not be annotated.
+        # If predictions have no object category, the triplet must have the prediction's role, and
+        # the predicted pair must not be annotated.
         own_object = same_class & ((thing >= 0) | (other < 0)) & ~match.candidates.of_pair[row]
     fit = np.isin(label[row], (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & own_object
     fit[some] = by_action

@@ -2,8 +2,8 @@
 
 A :class:`Ledger` contains the result of matching: one row per prediction, sorted by class and
 score, and the annotated triplets that are the positives. An oracle turns one ledger into another;
-average precision is computed without knowing which oracle ran. A :class:`Benchmark` keeps the
-columns of all predictions that the official numbers need.
+the code for average precision need not know which oracle ran. A :class:`Benchmark` keeps, for all
+predictions, the columns that the official numbers need.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Benchmark(Ranked):
     ) -> Evaluated:
         """Return the columns that determine average precision under one of the protocols.
 
-        The masks select the (R,) rows and (A,) annotations that count; all by default.
+        The masks select the (R,) rows and (A,) annotations that count; by default, all count.
         """
         verdict = self.row_verdict[:, self.protocols.index(protocol)]
         mask = verdict >= 0
@@ -214,8 +214,9 @@ class Ledger(Ranked):
     Parameters
     ----------
     row_input : (R,) int array
-        Position of the prediction in the input, which breaks ties. Unless the diagnosis is a sum,
-        this is its row among the triplets of the joined predictions.
+        Position of the prediction in the input, which breaks ties. Unless the diagnosis is a sum of
+        diagnoses, the position is the prediction's row among the triplets of the joined
+        predictions.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.evaluation.errors.LABELS`.
     row_annotation : (R,) int array
@@ -320,8 +321,8 @@ class Ledger(Ranked):
         ------
         classes, part
             Consecutive classes, and a ledger with their rows and the rows assigned to one of their
-            triplets. An oracle has the same effect on these classes in the part as in the whole
-            ledger.
+            triplets. For the classes of a part, an oracle on the part has the same effect as an
+            oracle on the whole ledger.
         """
         bounds = self.bounds
         runs = batches(bounds, PART)
@@ -386,8 +387,8 @@ class Ledger(Ranked):
         before = np.append(0, np.cumsum(kept, dtype=np.int32))
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
-        # np.insert takes indices from before any insertion; each insertion shifts later indices by
-        # one.
+        # np.insert takes indices into the array before the insertions; each insertion shifts later
+        # indices by one.
         at += np.arange(len(movers), dtype=np.int32)
         edited = self._rows_at(source)
         for name, values in columns.items():
@@ -397,9 +398,9 @@ class Ledger(Ranked):
     def ties_turned_round(self, before: Self) -> Self:
         """Order ties within an image as the published Diag-HOI code does after a repair.
 
-        That code appends the repaired triplets to their image in annotation order, sorts the image
-        in ascending order and reverses it, so the last appended triplet comes first. ``before`` is
-        the ledger before the repair.
+        The published code appends the repaired triplets to their image in annotation order, sorts
+        the image's triplets by ascending score and reverses the order, so the last appended triplet
+        comes first. ``before`` is the ledger before the repair.
         """
         first = first_of_run(self.row_class) | first_of_run(self.row_score)
         new = np.append(first | first_of_run(self.row_image), True)
@@ -424,7 +425,7 @@ def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
 def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
     """Find the rows up to the last true positive of each class.
 
-    Both (R,) columns are sorted by class and descending score.
+    ``row_class`` and ``row_true``, (R,), are sorted by class and descending score.
     """
     true = np.flatnonzero(row_true)
     if not len(true):
@@ -443,11 +444,11 @@ def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
 def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     """Return a mask, (R,), of the rows that may affect average precision, whatever is repaired.
 
-    A false positive ranked after all true positives of its class changes nothing, and most
-    predictions are of this kind. A repair turns rows that are assigned to an annotated
-    triplet, or attempt one, into true positives of that triplet's class. In each class, rows that
-    score below all actual and potential true positives are omitted. All rows are kept if the
-    protocol checks whether classes have any rows, or gives all rows one rank.
+    Most predictions are false positives that rank after all true positives of their class and
+    change no average precision. A repair turns rows that are assigned to an annotated triplet, or
+    attempt one, into true positives of that triplet's class. In each class, rows that score below
+    all actual and potential true positives are omitted. All rows are kept if the protocol checks
+    whether classes have any rows, or gives all rows one rank.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)

@@ -2,10 +2,10 @@
 
 Some detectors have no scores. A language model says which triplets it sees, but not how certain it
 is. Each prediction claims the annotation that it overlaps most, whatever its score; only the
-ranking would depend on scores. Over all possible rankings, mAP is therefore bounded: it is highest
-with the true positives of each class first, and lowest with them as late as possible. If all rows
-share one rank, mAP can be even lower: a duplicate then ties with its true positive, whereas every
-ranking puts the duplicate after it.
+ranking depends on scores. Over all possible rankings, mAP is therefore bounded: mAP is highest if
+the true positives of each class come first, and lowest if they come as late as possible. If all
+rows share one rank, mAP can be even lower: a duplicate then ties with its true positive, whereas
+every ranking puts the duplicate after it.
 """
 
 from __future__ import annotations
@@ -63,20 +63,21 @@ def best_ranking(evaluated: Evaluated) -> Evaluated:
 
 
 def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
-    """Rank the true positives of each class as late as any scores could.
+    """Rank the true positives of each class as late as any scores could place them.
 
     Predictions that claim no annotation come first. Among predictions that claim the same
     annotation, the first is the true positive and the others are duplicates. The predictions that
-    claim one annotation stay together, and annotations with the most claims come first, so no true
-    positive could come later. ``claims``, (A,), says how many predictions claim each annotated
-    instance.
+    claim one annotation stay together, and annotations with the most claims come first, so that
+    true positives come as late as possible. ``claims``, (A,), says how many predictions claim each
+    annotated instance.
     """
     true, classes = evaluated.row_true, evaluated.annotation_class
     found = np.flatnonzero(claims)
-    # Put the largest group of each class first.
+    # In each class, put the annotation with the most claims first.
     found = found[np.lexsort((-claims[found], classes[found]))]
     size = claims[found]
-    # True positives come after the predictions without a claim, and after the earlier groups.
+    # Each group starts with its true positive, after the predictions without a claim and the
+    # earlier groups.
     count = max(int(classes.max(initial=-1)), int(evaluated.row_class.max(initial=-1))) + 1
     rows = np.bincount(evaluated.row_class, minlength=count)
     claimed = np.bincount(classes[found], weights=size, minlength=count).astype(np.int64)
@@ -84,7 +85,8 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
     before = np.cumsum(size) - size
     start = np.cumsum(claimed) - claimed
     place = first[classes[found]] + before - start[classes[found]]
-    # Average precision does not depend on the identity of rows; each row keeps its image.
+    # Average precision does not depend on which of the true rows takes which place; each row keeps
+    # its image.
     order = np.empty(len(true), dtype=np.int64)
     late = np.zeros(len(true), dtype=bool)
     late[place] = True
@@ -112,17 +114,17 @@ class Detections:
     annotated: IntArray
 
     def figures(self, members: BoolArray | int, others: int = 0) -> Figures:
-        """Pool the classes of a (C,) mask, or take one class.
+        """Compute precision, recall and F1 of the pooled classes of a (C,) mask, or of one class.
 
         ``others`` is the number of additional predictions that belong to no class; all are wrong.
 
         Returns
         -------
         dict
-            ``precision``, ``recall`` and ``f1`` as fractions, None where undefined:
-            ``precision`` without predictions, ``recall`` without annotated triplets, and ``f1``
-            if there are no predictions and no annotated triplets. Also the counts
-            ``predicted``, ``true_positive`` and ``annotated``.
+            ``precision``, ``recall`` and ``f1`` as fractions, None where undefined: ``precision``
+            without predictions, ``recall`` without annotated triplets, and ``f1`` if there are no
+            predictions and no annotated triplets. The dict also contains the counts ``predicted``,
+            ``true_positive`` and ``annotated``.
         """
         predicted, found, annotated = (
             int(column[members].sum()) for column in (self.predicted, self.found, self.annotated)
@@ -141,7 +143,7 @@ class Detections:
 def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
     """Count the predictions of each class, or only the predictions that reach a score.
 
-    Which predictions are true positives does not depend on predictions with lower scores.
+    Whether a prediction is a true positive does not depend on predictions with lower scores.
     """
     predicted, found = (np.zeros(ledger.classes, dtype=np.int64) for _ in range(2))
     for _, part in ledger.parts():
@@ -174,16 +176,16 @@ WRONG = tuple(number for number in range(len(LABELS)) if number not in RIGHT)
 
 
 def outranked(ledger: Ledger) -> dict[str, float | None]:
-    """Return the average share of wrong predictions that a right one of their class outranks.
+    """Return the average share of wrong predictions below a right prediction of their class.
 
-    True positives and duplicates are both right, since only scores decide between them.
+    True positives and duplicates both count as right, since only their scores tell them apart.
 
     Returns
     -------
     dict
-        The share for ``all`` wrong predictions and for those with each label, averaged over the
-        right predictions of all classes that have such wrong predictions. One half is chance level;
-        a wrong prediction with an equal score counts one half. None if there is nothing to compare.
+        The share for ``all`` wrong predictions and for those with each label, averaged over all
+        right predictions whose class has such wrong predictions. One half is chance level; a wrong
+        prediction with an equal score counts one half. None if there is nothing to compare.
     """
     wrong: dict[str, Sequence[int]] = {"all": WRONG, **{LABELS[label]: (label,) for label in WRONG}}
     total, count = dict.fromkeys(wrong, 0.0), dict.fromkeys(wrong, 0)
@@ -208,6 +210,6 @@ def _share_below(
     start = np.append(np.flatnonzero(first), len(first))
     run = np.cumsum(first)[rows] - 1
     group = ledger.row_class[rows]
-    # Rows ranked above, plus half of the rows with the same score.
+    # Count the wrong rows ranked above, plus half of the wrong rows with the same score.
     above = (before[start[run]] + before[start[run + 1]]) / 2 - before[bounds[group]]
     return np.asarray(1 - above / of_class[group], dtype=np.float64)

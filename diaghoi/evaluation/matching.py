@@ -1,10 +1,10 @@
 """Match predictions to annotations.
 
 The protocol defines how a prediction is matched to an annotation (``pairing``, ``claim``). The rest
-is the same for all protocols: the *candidate* of a prediction is the one annotated triplet that it
-may find, and the best-ranked prediction of each candidate is a true positive. In the official
-evaluators, a prediction whose candidate is taken gets no other candidate, so no loop over
-predictions is needed.
+of the matching is the same for all protocols: the *candidate* of a prediction is the one annotated
+triplet that it may find, and the best-ranked prediction of each candidate is a true positive. In
+the official evaluators, a prediction whose candidate is taken gets no other candidate, so no loop
+over predictions is needed.
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ class Candidates:
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
         For V-COCO, where the published code does not test ``joined``, whether the boxes belong to
-        an annotated person and an object of that person; otherwise the same as ``joined``.
+        an annotated person and an object of that person; for other data sets, the same as
+        ``joined``.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
-        action with this object; otherwise the same as `of_pair`.
+        action with this object; for other data sets, the same as `of_pair`.
     ignored : (T,) bool array
         Whether the prediction counts as neither right nor wrong.
     attempts_by_human, attempts_by_object : (T,) bool array
-        Whether the prediction may attempt an annotated triplet by reaching its human box, or its
-        object box.
+        Whether a prediction that reaches the human box, or the object box, of an annotated triplet
+        may attempt the triplet.
     """
 
     claimed: IntArray
@@ -78,17 +79,17 @@ def by_triplet(
     """Find the annotation with which HICO-DET's official evaluator compares each prediction.
 
     The official evaluator takes the annotated triplet of the same HOI class with the largest
-    min(IoU_human, IoU_object), if that reaches the threshold. Other protocols choose the first
-    remaining triplet that both boxes reach, or all remaining triplets. A box is right if it reaches
-    any annotated box of its category; a human box must reach a person. Only annotated triplets of
-    classes that the protocol counts can join two boxes.
+    min(IoU_human, IoU_object), if this minimum reaches the threshold. Other protocols choose the
+    first remaining triplet that both boxes reach, or all remaining triplets. A box is right if it
+    reaches any annotated box of its category; a human box must reach a person. Only annotated
+    triplets of classes that the protocol counts can join two boxes.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         Scenes of the same images.
     boxes, hits
-        Matching boxes and pairs.
+        Overlap of boxes, and predicted pairs that localise annotated pairs.
     protocol : Protocol
         The choices.
     order : (T,) int array
@@ -98,7 +99,7 @@ def by_triplet(
     pair = predictions.triplet_pair
     object_box = predictions.pair_object[pair]
     human = predictions.pair_human[pair]
-    # A human box with another category counts as a wrong box, unless an annotated triplet has the
+    # A human box whose category is not person counts as wrong, unless an annotated triplet has the
     # same subject.
     human_ok = reaches[human] & (predictions.box_label[human] == annotations.vocabulary.person)
     object_ok = reaches[object_box] & (object_box >= 0)
@@ -151,7 +152,7 @@ def _localised(
         min(IoU_human, IoU_object).
     """
     verbs = np.int64(len(annotations.vocabulary.verbs))
-    # 64 bits: in a large file, pairs times verbs exceeds 32 bits.
+    # The key needs 64 bits: in a large file, pairs times verbs exceeds 32 bits.
     key = annotations.triplet_pair * verbs + annotations.triplet_verb
     by_key = np.argsort(key, kind="stable")
     key = key[by_key]
@@ -179,10 +180,11 @@ def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: in
 
 
 def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every: bool) -> IntArray:
-    """Find, for each prediction, (T,), the first annotated triplet that no better one takes.
+    """Find, for each prediction, (T,), the first annotated triplet that no better prediction takes.
 
-    A prediction takes that triplet or, with ``every``, all remaining triplets that it reaches. If
-    none remains, it claims the triplet that the earlier prediction found.
+    A prediction takes the first remaining triplet or, with ``every``, all remaining triplets that
+    it reaches. If no triplet remains, the prediction claims the triplet that an earlier prediction
+    found.
     """
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -190,8 +192,8 @@ def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every
     by_rank = np.lexsort((claimed, rank[claimant]))
     served: set[int] = set()
     found_with: dict[int, int] = {}
-    # The remaining triplets depend on all earlier predictions, so a loop is needed; few predictions
-    # reach an annotation of their class.
+    # The remaining triplets depend on all earlier predictions, so a loop is needed; the loop is
+    # short because few predictions reach an annotation of their class.
     for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
         if wanted in found_with:
             if candidate[one] < 0:
@@ -218,7 +220,7 @@ def by_person(
     ties), and is ignored if that person's actions are not annotated. The candidate is that person's
     annotation for the prediction's (action, role), if the person boxes overlap enough and the role
     fits. A role fits if the role boxes overlap; if the annotation has no role box, only a
-    prediction without one fits (scenario 1), or any prediction does (scenario 2).
+    prediction without a role box fits (scenario 1), or any prediction fits (scenario 2).
     """
     human = predictions.pair_human[predictions.triplet_pair]
     object_box = predictions.pair_object[predictions.triplet_pair]
@@ -233,12 +235,12 @@ def by_person(
     done = doing[person, predictions.triplet_verb]
     role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
     role_ok = boxes.reaches(object_box, role)
-    # If the person does something else, no box can fit: only a missing box is right.
+    # If the person is not annotated with the predicted action, no role box can fit: only a missing
+    # box is right.
     anything = (done >= 0) & (protocol.missing_role == "anything")
     role_ok |= (role < 0) & ((object_box < 0) | anything)
 
-    # The index -1, for images without an annotated person, gives True: these predictions are
-    # ignored.
+    # In images without an annotated person, the index -1 gives True: the predictions are ignored.
     people = annotations.box_ignored
     people = np.zeros(len(annotations.box_label), dtype=bool) if people is None else people
     ignored = np.append(people, True)[person]
@@ -286,8 +288,8 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     closest = first[boxes.cell_of_predicted]
     reaches = np.zeros(len(closest), dtype=bool)
     people = np.flatnonzero(is_person[boxes.annotated])
-    # People are listed in descending order of IoU. Among equal IoUs the first in the annotation
-    # file wins, as with np.argmax in the official evaluator.
+    # People are listed in descending order of IoU. Among people with equal IoU, the first in the
+    # annotation file wins, as with np.argmax in the official evaluator.
     best = people[np.lexsort((people, -boxes.value[people], boxes.predicted[people]))]
     best = best[first_of_run(boxes.predicted[best])]
     closest[boxes.predicted[best]] = boxes.annotated[best]
@@ -334,7 +336,7 @@ class Match:
 def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
     """Return a mask, (T,), of the ``top`` best triplets of each image; all if None.
 
-    ``order`` comes from :func:`score_order`; it may omit triplets.
+    ``order`` comes from :func:`score_order`, possibly with some triplets left out.
     """
     if top is None:
         return np.ones(len(image), dtype=bool)
@@ -353,7 +355,8 @@ def match(
     protocol : Protocol
         Rules for matching predictions to annotations.
     others : sequence of Match
-        Matches of the same scenes under other protocols; parts that would be equal are reused.
+        Matches of the same scenes under other protocols; results on which the protocols agree are
+        reused.
     """
     # Benchmarks mostly differ from the protocol only in the classes that count, which changes no
     # true positive.
@@ -380,7 +383,7 @@ def match(
 def _overlap(
     annotations: Scenes, predictions: Scenes, protocol: Protocol, others: Sequence[Match]
 ) -> Overlap:
-    """Reuse the box overlap of another match if it is the same; otherwise compute it."""
+    """Reuse the box overlap of another match if the protocols agree, or compute the overlap."""
     for other in others:
         if protocol.agrees(other.protocol, OVERLAPPING):
             return other.overlap

@@ -101,7 +101,7 @@ def counts_in_mean(
     counted = members & annotated
     if protocol.class_without_true_positive == "left out":
         # The published Diag-HOI code counts classes without predictions as AP 0 in the full mean,
-        # and drops them from rare and non-rare.
+        # and drops them from the rare and non-rare means.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
     if protocol.class_without_prediction == "left out of groups" and split != "full":
@@ -119,7 +119,7 @@ def ap_in_mean(scores: ClassScores, protocol: Protocol, members: BoolArray) -> F
 
 
 def column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
-    """Average each of B columns over the (R, B) values that count in it; NaN counts as 0."""
+    """Average, in each of B columns, the (R, B) values that a mask counts; NaN counts as 0."""
     total = np.where(counted & ~np.isnan(values), values, 0.0).sum(axis=0)
     return ratios(total, counted.sum(axis=0))
 
@@ -131,5 +131,5 @@ def _harmonic(one: float | None, other: float | None) -> float | None:
 
 
 def _mean(values: FloatArray) -> float | None:
-    # A class without annotations that still counts has a value of 0.
+    # If a class without annotations still counts, its value is 0.
     return float(np.where(np.isnan(values), 0.0, values).mean()) if len(values) else None

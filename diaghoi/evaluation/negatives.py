@@ -27,8 +27,8 @@ class Negatives(OfImages):
     Parameters
     ----------
     score : (P,) float64 array
-        1 - the highest score of a real verb: the confidence that the pair does *not* interact; NaN
-        if the file has no such scores.
+        1 - the highest score of any verb except no interaction: the confidence that the pair does
+        *not* interact; NaN if the file has no pair scores.
     negative : (P,) bool array
         Whether the pair localises no annotated pair.
     image : (P,) int array
@@ -78,8 +78,9 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
     -------
     dict
         ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the value
-        that the published code gives, at most 0.918 (see ``PUBLISHED_LEVELS``). Both are None if no
-        pair is negative or a score is missing. ``pairs`` and ``negatives``: counts.
+        that the published code gives, at most 0.918 (see ``PUBLISHED_LEVELS``). ``ap`` and
+        ``ap_published`` are None if no pair is negative or a score is missing. ``pairs`` and
+        ``negatives``: counts.
     """
     negatives = sum(int(part.negative.sum()) for part in pairs.parts())
     ap = published = None
@@ -94,7 +95,7 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
 
 
 def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
-    """Compute the area under the envelope of precision, and the published sampled mean."""
+    """Compute the area under the precision envelope, and the published code's sampled mean."""
     needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
     # No rank reaches a recall level above 1: such levels add 0 to the sum, but the mean includes
     # them.
@@ -102,8 +103,9 @@ def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
     areas, sampled, found, best = [], [], negatives, 0.0
     for first in reversed(range(0, len(ranked), _RANKS)):
         some = ranked[first : first + _RANKS]
-        # Most pairs are negative. Precision never falls along a run of negatives, so the highest
-        # precision at or beyond a rank is at the end of its run or of a later run.
+        # Most pairs are negative. Precision never falls along a run of negative pairs, so the
+        # highest precision at or beyond a rank is at the end of the run with this rank or of a
+        # later run.
         last = some.copy()
         last[:-1] &= ~some[1:]
         before = found - int(some.sum())

@@ -29,7 +29,7 @@ LEAST = 0.1
 """IoU below which boxes count as not overlapping, except where the closest person is assigned."""
 
 MOST = 10**9
-"""Largest number of box comparisons per image: they take about 10 seconds, and real data need
+"""Largest number of box comparisons per image: this many take about 10 seconds; real data need
 thousands of times fewer.
 """
 
@@ -100,7 +100,7 @@ class Overlap:
         return reached
 
     def iou(self, predicted: IntArray, annotated: IntArray) -> FloatArray:
-        """Return the (N,) IoU of predicted and annotated boxes, pair by pair, in any cells."""
+        """Return the (N,) IoU of predicted and annotated boxes, pair by pair, even across cells."""
         mine, theirs = self.predicted_boxes, self.annotated_boxes
         return _iou(mine, predicted, theirs, annotated, self.protocol)
 
@@ -142,7 +142,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
             "the boxes with the highest scores, and check that they all belong to one image"
         )
 
-    # The box of the closest person may hardly overlap at all.
+    # The closest person's box may hardly overlap the predicted box, so tiny IoUs are kept.
     least = min(LEAST, protocol.iou) if protocol.pairing == "triplet" else np.nextafter(0, 1)
 
     def overlapping() -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
@@ -227,7 +227,7 @@ def pair_hits(
 def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> Iterator[_Hits]:
     human, object_box = predictions.pair_human, predictions.pair_object
     near = boxes.reaches_any
-    # Almost all predicted boxes reach nothing; few pairs remain without these boxes.
+    # Almost all predicted boxes reach no annotated box; few pairs have two boxes that do.
     possible = np.flatnonzero((object_box >= 0) & near[human] & near[object_box])
     wanted = np.flatnonzero(annotations.pair_object >= 0)
     for predicted, annotated, by_object in _meeting(
@@ -244,7 +244,7 @@ def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> I
 def _meeting(
     boxes: Overlap, mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
 ) -> Iterator[_Hits]:
-    """Yield, in parts, the possible and wanted pairs whose boxes reach each other, with IoU.
+    """Yield, in parts, the predicted and annotated pairs whose boxes reach each other, with IoU.
 
     ``mine`` has one box of each predicted pair, ``theirs`` one of each annotated pair.
     """

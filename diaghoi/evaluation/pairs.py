@@ -121,7 +121,7 @@ class ObjectBoxes(OfImages):
 
     @property
     def mean_recall(self) -> float | None:
-        """Share of boxes found, averaged over the annotated categories; None if there are none."""
+        """Mean share of found boxes, over the annotated categories; None without categories."""
         annotated = np.bincount(self.category)
         recall = ratios(np.bincount(self.category, weights=self.found), annotated)[annotated > 0]
         return float(recall.mean()) if len(recall) else None
@@ -136,7 +136,7 @@ class PairMatch:
     annotations, predictions : Scenes
         Annotations and predictions of the same N images.
     overlap : Overlap
-        IoU of their boxes.
+        IoU of predicted and annotated boxes.
     hits : PairHits
         Predicted pairs that localise annotated pairs.
     listed : (P,) bool array

@@ -2,8 +2,8 @@
 
 An image that a resample draws twice has weight 2: each of its predictions and annotations counts
 twice, with the copies next to each other in the ranking. Precision never falls along a run of true
-positives, so the ends of these runs determine the curve. Weights enter through two products of a
-sparse matrix (runs x images) with the weights.
+positives, so the ends of these runs determine the curve. The weights are used in two products: each
+multiplies a sparse matrix (runs x images) by the weights.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ImageCounts:
         return int(self.table.data.sum(dtype=np.int64))
 
     def under(self, weights: IntArray) -> IntArray:
-        """Sum the image counts under (N, B) int32 weights: (R, B) 64-bit integers."""
+        """Sum the image counts, multiplied by (N, B) int32 weights, as (R, B) 64-bit integers."""
         return np.asarray(self.product(weights).astype(np.int64))
 
     def product(self, weights: IntArray) -> Any:
@@ -125,9 +125,8 @@ class WeightedRanking:
     Parameters
     ----------
     rows, true : ImageCounts
-        Counts for each of R runs (successive true positives of a class) and N images: the rows
-        after the previous run up to the end of the run, including false positives, and the true
-        positives among them.
+        Counts for each of R runs (successive true positives of a class) and N images: the rows from
+        the end of the previous run to the end of the run, and the true positives among these rows.
     start, stop : (C,) int array
         The runs of each class.
     ranked, positives : ImageCounts
@@ -172,7 +171,7 @@ class WeightedRanking:
         )
 
     def asked_for(self, evaluated: Evaluated) -> WeightedRanking:
-        """Combine the same rows with the annotated triplets of another list."""
+        """Combine the rows of this ranking with the annotated triplets of another list."""
         triplets = evaluated.annotation_class, evaluated.annotation_image
         return replace(self, positives=ImageCounts.of(*triplets, self.positives.table.shape))
 
@@ -186,19 +185,19 @@ class WeightedRanking:
         weights : (N, B) int32 array
             How often each image counts.
         levels, top
-            As for :func:`diaghoi.evaluation.average_precision.average_precision`; equal weights
-            reproduce its results to the last digit.
+            As for :func:`diaghoi.evaluation.average_precision.average_precision`; with equal
+            weights, the results equal those of that function to the last digit.
         """
         return self.scored(self.curve(weights, top), levels)
 
     def curve(self, weights: IntArray, top: int | None = None) -> WeightedCurve:
-        """Compute the part that the scores at all recall levels share; see :meth:`scores`."""
+        """Compute the curve that yields the scores at any recall levels; see :meth:`scores`."""
         filled = np.flatnonzero(self.stop > self.start)
         start, length = self.start[filled], (self.stop - self.start)[filled]
         most = self.rows.total * int(weights.max(initial=0))
         kind = np.int32 if most < 2**31 else np.int64
-        # From here on a weighting is a row, because sums along the runs are much faster in memory
-        # order.
+        # From here on, each weighting is a row of the arrays, because sums along the runs are much
+        # faster in memory order.
         true, rows = (
             np.ascontiguousarray(counts.product(weights).T, dtype=kind)
             for counts in (self.true, self.rows)
@@ -206,14 +205,15 @@ class WeightedRanking:
         place = np.cumsum(rows, axis=1, dtype=kind)
         place -= np.repeat(_before(place, start), length, axis=1)
         if top is not None:
-            # Within a run, false positives come first, so the limit cuts off true positives.
+            # Within a run, false positives come first, so a limit inside the run cuts off true
+            # positives.
             true = np.clip(top - (place - true), 0, true)
             place = np.minimum(place, top)
         total = np.cumsum(true, axis=1, dtype=kind)
         before = _before(total, start)
         found = total - np.repeat(before, length, axis=1)
         precision = np.zeros((len(total), total.shape[1] + 1))
-        # Where nothing is ranked yet, nothing is found.
+        # Before the first ranked row, precision is 0 / 1, because no true positive is found.
         np.divide(found, np.maximum(place, 1), out=precision[:, :-1])
         return WeightedCurve(
             weights=weights,
@@ -267,9 +267,10 @@ class WeightedCurve:
     classes : (F,) int array
         The classes that have runs.
     start, stop : (F,) int array
-        The runs of each of these classes.
+        First run of each class in ``classes``, and the run after its last run.
     true, total : (B, R) int array
-        True positives of each run, and of all runs up to its end, including runs of other classes.
+        True positives of each run, and of all runs up to and including this run, whatever their
+        class.
     before : (B, F) int array
         True positives of all earlier classes.
     precision : (B, R + 1) float64 array
@@ -308,7 +309,7 @@ class WeightedCurve:
             The levels, rising.
         """
         distinct, which = np.unique(positives, return_inverse=True)
-        which = which.reshape(positives.shape)  # flat before NumPy 2
+        which = which.reshape(positives.shape)  # before NumPy 2, unique returns a flat array
         needed = np.stack([needed_for(float(level), distinct) for level in levels], axis=1)
         stop, size = self.stop[:, None], int(self.total[:, -1].max()) + 1
         best = np.empty((len(levels), *positives.shape))

@@ -1,7 +1,8 @@
 """Readers and writers of files: each format is recognised by its content and read into ``Scenes``.
 
 The package uses one convention internally: objects in COCO-80 order with person as 0, verbs from 0
-in vocabulary order, and zero-based xyxy boxes. All other conventions are converted here.
+in vocabulary order, and zero-based xyxy boxes. The readers and writers convert all other
+conventions.
 """
 
 from diaghoi.formats.base import Format, Options, Reading, Recognised

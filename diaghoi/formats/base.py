@@ -21,14 +21,14 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import Content
 
-# Minimum number of boxes, and minimum share that would be inverted as corners, to read boxes as
-# left, top, width, height.
+# Boxes are read as left, top, width, height if at least this number of boxes is given and, read as
+# corners, at least this share would be inverted.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
 
 class UnclearDataSetError(InputError):
-    """A file that could belong to several data sets; ``--dataset`` or the annotations decide."""
+    """A file that may belong to several data sets; ``--dataset`` or the annotations show which."""
 
 
 class OwnDataError(UnclearDataSetError):
@@ -165,10 +165,10 @@ class Options:
     def corners(self, boxes: FloatArray) -> FloatArray:
         """Convert boxes of a file to left, top, right, bottom.
 
-        The user's layout has priority, followed by that of the data set. Otherwise the first boxes
-        of the file decide: xyxy, unless many would end before they begin and none has a negative
-        size. For `xywh`, right is left + width, as in the code bases; a data set may specify
-        another rule.
+        The user's layout has priority, followed by that of the data set. If neither states a
+        layout, the first boxes of the file decide: xywh if many boxes, read as xyxy, would end
+        before they begin, and no box, read as xywh, has a negative size; if not, xyxy. For `xywh`,
+        right is left + width, as in the detectors' code; a data set may specify another rule.
         """
         conventions = self.vocabulary.conventions
         if self.boxes is None and conventions is not None:
@@ -183,13 +183,15 @@ class Options:
         if layout == "xyxy":
             return ()
         why = (
-            "as corners, many would end before they begin" if self.boxes is None else "as asked for"
+            "read as corners, many boxes would end before they begin"
+            if self.boxes is None
+            else "as asked for"
         )
         return (f"boxes are {LAYOUTS[layout]}: {why}",)
 
 
 def _layout(boxes: FloatArray) -> str:
-    """Choose corners or sizes from the number of boxes that would be inverted as corners."""
+    """Choose xywh if many boxes, read as xyxy, would end before they begin; otherwise xyxy."""
     with np.errstate(invalid="ignore"):
         turned = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
         positive = bool((boxes[:, 2:] >= 0).all())
@@ -203,7 +205,8 @@ class Doubts(NamedTuple):
     Parameters
     ----------
     either : tuple of str
-        The candidate data sets if the file does not show its own; empty if HICO-DET is assumed.
+        The candidate data sets if the file does not show its data set; empty if HICO-DET is
+        assumed.
     evidence : tuple of str
         The evidence for the data set.
     misfit : str
@@ -229,7 +232,7 @@ class Format:
     keys : tuple of str
         Keys that identify the format, for suggestions in messages.
     marks : tuple of str
-        Keys in the first dict of a list that show that the file is of the first kind in ``kinds``.
+        Keys that the first dict of a list must have if the file is of the first kind in ``kinds``.
     only : str or None
         The data set that the format belongs to; None for formats that may also hold described data
         sets.
@@ -264,7 +267,7 @@ class Format:
         return self.only
 
     def doubts(self, content: Content) -> Doubts:
-        """Return what the numbers of a file reveal if nothing else identifies the data set."""
+        """Return what a file's numbers reveal about a data set that nothing else identifies."""
         return Doubts()
 
 

@@ -79,7 +79,8 @@ class ByImage(Format):
             total += max(
                 (len(values) for values in part if isinstance(values, list | tuple)), default=0
             )
-            # Check before copying, because a pickle can refer to the same list any number of times.
+            # Check the amount before copying, because a pickle can refer to the same list any
+            # number of times.
             check_amount(content.file, "triplet", total, content.size)
             lists.append(_rows(where, rows))
         count = np.array([len(rows) for rows in lists], dtype=np.int64)

@@ -75,7 +75,7 @@ def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
     """Convert rows of ``width`` numbers to a (rows, width) array; return None for anything else.
 
     Text, bool, complex numbers and rows of a different width are not accepted. A value without rows
-    must be an array, which shows its width.
+    must be an array, because only an array shows a width without rows.
     """
     if isinstance(value, np.ndarray) and value.dtype != object:
         right = value.ndim == 2 and value.shape[1] == width and value.dtype.kind in "iuf"
@@ -122,18 +122,18 @@ def check_amount(file: str, field: str, amount: int, size: int) -> None:
     Raises
     ------
     InputError
-        If there are more rows than bytes.
+        If there are more rows or values than bytes in the file.
     """
     if amount > max(size, SMALL):
         raise InputError(
-            f"{file}: {field}: {amount:,} rows or values in a file of {size:,} bytes: it repeats "
-            "the same lists; write a separate list for each image"
+            f"{file}: {field}: {amount:,} rows or values in a file of {size:,} bytes: the file "
+            "repeats the same lists; write a separate list for each image"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The origin of the rows of a table in a file, for messages.
+    """Where the rows of a table come from in a file, for messages.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     Raises
     ------
     InputError
-        If a name is anything else, or appears twice.
+        If a name is neither a string nor such a number, is empty, or appears twice.
     """
     names = [str(name) if type(name) is int and 0 <= name <= EXACT else name for name in names]
     bad = next((row for row, name in enumerate(names) if not (isinstance(name, str) and name)), -1)
@@ -282,7 +282,8 @@ def names_array(file: str, names: Sequence[str]) -> StrArray:
 def first_not_finite(values: Array) -> int:
     """Return the index of the first row with a NaN or infinite value, -1 if there is none."""
     with np.errstate(all="ignore"):
-        # All terms of a finite sum are finite; otherwise check each value (the sum may overflow).
+        # If the sum is finite, all terms are finite; if not, check each value, because the sum may
+        # have overflowed.
         if np.isfinite(np.add.reduce(values, axis=None)):
             return -1
     return _first(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
@@ -341,7 +342,7 @@ def check_boxes(
     Parameters
     ----------
     rows : Rows
-        Origin of the boxes.
+        The file and images from which the boxes come, for messages.
     xyxy : (B, 4) array
         Left, top, right, bottom.
     column : str
@@ -383,7 +384,7 @@ def check_range(
     Parameters
     ----------
     rows : Rows
-        Origin of the ids.
+        The file and images from which the ids come, for messages.
     ids : (R,) int array
         The ids.
     stop : int or (R,) int array

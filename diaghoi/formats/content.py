@@ -60,9 +60,9 @@ class Content:
         Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
         For a pickle, a JSON file or a file of ``torch.save``, the object in it; for ``npz``, the
-        unread arrays by name; for ``mat``, the names of the variables; for a folder,
-        ``{number: path}`` of its ``detections_XX.mat`` files; for ``parts``, the same mapping for
-        its ``NNNNNN.npz`` files.
+        unread arrays by name; for ``mat``, the names of the variables; for a folder, ``{number:
+        path}`` of its ``detections_XX.mat`` files; for ``parts``, the same mapping of the folder's
+        ``NNNNNN.npz`` files.
     lines : tuple of int
         Line number of each value in a JSON Lines file; otherwise empty.
     unpacked : int or None
@@ -100,7 +100,7 @@ class Content:
 
     @property
     def benchmark(self) -> str | None:
-        """The data set that the first image's file name shows; None if it shows none."""
+        """The data set that the first image's file name shows; None if the name shows none."""
         name = self.first.get("filename", self.first.get("file_name"))
         return "hico-det" if begins(name, "HICO_") else None
 
@@ -230,7 +230,8 @@ def _refuse(path: Path, head: bytes) -> None:
     for magic, what in _OTHERS:
         if head.startswith(magic):
             raise InputError(f"{path}: {what}")
-    # Since protocol 2, pickles start with \x80; older ones start with one of the other four.
+    # Pickles since protocol 2 start with \x80; older pickles start with one of the other four
+    # characters.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
         (*STARTS, b"\xef\xbb\xbf")
     ):

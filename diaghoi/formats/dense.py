@@ -35,7 +35,7 @@ from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, LIST
 
 TOP = 100
 _SCORES, _ACTIONS = "verb_scores", "action_scores"
-# Score columns in V-COCO files.
+# Possible numbers of score columns in V-COCO files.
 _WIDTHS = (len(ROLES), len(ACTIONS), len(LISTED), len(KEYS))
 _WIDEST = 8  # bytes per number
 
@@ -45,10 +45,11 @@ class DenseArrays(Format):
 
     The keys are ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores`` (P, V),
     ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). A
-    pickle may also contain a dict of such images by image path (RLIP). An ``.npz`` contains one
-    array of dicts, or one array per key: an array of objects, or one with the images along the
-    first axis. ``verb_scores`` are triplet scores: the product of the human, object and verb
-    scores. Boxes are zero-based xyxy; the numbering of objects is inferred from the labels.
+    pickle may also contain a dict with one dict of arrays per image path (RLIP). An ``.npz``
+    contains one array of dicts, or one array per key: an array of objects, or an array with the
+    images along the first axis. ``verb_scores`` are triplet scores: the product of the human,
+    object and verb scores. Boxes are zero-based xyxy; the numbering of objects is inferred from the
+    labels.
 
     For V-COCO, ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the
     actions, where each score applies to all roles of its action; (P, 29) for QPIC's verbs, which
@@ -64,7 +65,7 @@ class DenseArrays(Format):
     keys = ("filename", "boxes", "labels", _SCORES, "sub_ids", "obj_ids")
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for verb scores in all layouts."""
+        """Look for verb scores in every layout that a file of dense arrays may have."""
         value = content.value
         if content.container == "npz":
             value = value if _SCORES in value or len(value) != 1 else _value(content, ())
@@ -194,8 +195,8 @@ def _shape(value: Any) -> tuple[int, ...]:
 def _numbers(value: Any, *, nested: bool) -> Array:
     """Create an integer or float array with at most 64 bits per value."""
     if isinstance(value, list | tuple):
-        # numpy.asarray would descend through 64 levels of lists, and a hostile file can grow at
-        # each level.
+        # numpy.asarray would descend through 64 levels of lists, and a hostile file can make the
+        # array grow at each level.
         if nested and len(set(map(len, value))) > 1:
             raise ValueError
         flat = np.fromiter(chain.from_iterable(value) if nested else value, dtype=np.float64)
@@ -214,7 +215,7 @@ class _Columns:
         self.images = images
 
     def has(self, key: str) -> bool:
-        """Check whether any image has this key, in which case all must have it."""
+        """Check whether any image has this key; if so, all images must have the key."""
         return any(key in row for row in self.images.rows)
 
     def parts(
@@ -222,8 +223,8 @@ class _Columns:
     ) -> tuple[list[Array], Rows]:
         """Return the arrays of a key, one per image, with as many rows as ``like``.
 
-        A row is a single number or, given ``widths``, has one of these widths, the same in every
-        image.
+        A row is a single number or, given ``widths``, a list of numbers; all rows of all images
+        have the same one of the ``widths``.
         """
         images, total, parts = self.images, 0, list[Array]()
         shapes: list[tuple[int, ...]] = [(width,) for width in widths] or [()]
@@ -251,7 +252,9 @@ class _Columns:
         if like is not None and (count != like.count).any():
             image = int(np.argmax(count != like.count))
             problem = f"has {count[image]} rows, but {like.field!r} has {like.count[image]}"
-            raise self._error(image, f"{key}: {problem}; both need one row for each box or pair")
+            raise self._error(
+                image, f"{key}: {problem}; both keys need one row for each box or pair"
+            )
         return parts, Rows(images.file, images.names, key, count)
 
     def joined(
@@ -311,7 +314,7 @@ def _best(columns: _Columns, pairs: Rows, label: IntArray, options: Options) -> 
 def best_triplets(
     rows: Rows, parts: Iterable[tuple[Array, Array]], label: IntArray, options: Options
 ) -> dict[str, Any]:
-    """Find the best valid triplets of each image, and the best real-verb score of each pair.
+    """Find the best valid triplets of each image, and the best interaction score of each pair.
 
     Equal scores stay in row-major order: pair by pair, verb by verb. Images are processed one by
     one, because the concatenated arrays would be a second copy of the whole file.
@@ -322,7 +325,7 @@ def best_triplets(
         The pairs of all images.
     parts : iterable of two (pairs of the image, V) float arrays
         Finite triplet scores and verb scores, image by image; the same array twice if the file has
-        only one kind.
+        only triplet scores.
     label : (P,) int array
         Object category of each pair.
     options : Options
@@ -390,7 +393,7 @@ def _of_v_coco(
     The agent role of an action appears once per person box, in a pair without an object. The
     agent's score is the highest among the person's pairs: the agent score if the array has one,
     otherwise the action score. Files for the official evaluator repeat the agent in every pair, and
-    its agent AP counts the duplicates.
+    the evaluator's agent AP counts the duplicates.
     """
     scores = actions = _of_classes(columns.scores(_SCORES, pairs, _WIDTHS, optional=True))
     if columns.has(_ACTIONS):
@@ -400,7 +403,7 @@ def _of_v_coco(
     row, verb = np.nonzero(predicted & ~IS_AGENT)
     listed = np.flatnonzero(objects >= 0)
     best_role = np.fmax.reduce(scores[listed][:, ROLES], axis=1, initial=-np.inf)
-    # Agents of each person, with the highest score over all pairs.
+    # Find the agents of each person, with the highest score over all of the person's pairs.
     agents = np.nonzero(predicted & IS_AGENT)
     person, doing = human[agents[0]], agents[1]
     first, number = distinct(person * np.int64(len(KEYS)) + doing)
@@ -408,7 +411,7 @@ def _of_v_coco(
     np.maximum.at(best, number, scores[agents])
     np.maximum.at(best_action, number, actions[agents])
     person, doing = person[first], doing[first]
-    # The person's first pair without an object, or else a new pair.
+    # An agent belongs to the person's first pair without an object, or else to a new pair.
     alone = np.full(len(box_image), -1)
     without = np.flatnonzero(objects < 0)[::-1]
     alone[human[without]] = without
@@ -434,7 +437,7 @@ def _of_v_coco(
 
 
 def write_dense_arrays(path: str | os.PathLike[str], scenes: Scenes) -> None:
-    """Write a pickle of this format with NumPy arrays, as detectors save it.
+    """Write a pickle of dense arrays, with NumPy arrays as detectors save them.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ KEYS = (
     *("name", "objects", "verbs", "person", "no_interaction", "classes"),
     *("annotations", "numbers", "boxes", "rare", "protocol"),
 )
-# Protocol settings that apply to any data set of pairs.
+# Protocol settings that the description of a data set may contain.
 CHOICES = (
     *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
     *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
@@ -127,7 +127,7 @@ class _Description:
         return text_of(str(self.path), self.content, key)
 
     def table(self, key: str, content: Mapping[str, Any], *known: str) -> dict[str, Any]:
-        """Return the table under the last word of ``key``; empty if there is none."""
+        """Return the table that the last word of ``key`` names, or an empty table."""
         table = content.get(key.rpartition(".")[2], {})
         self.check(key, table, isinstance(table, dict), "a table")
         check_keys(f"{self.path}: {key}", table, known)
@@ -236,7 +236,7 @@ class _Description:
             numbers = list(range(first, first + count)) if type(first) is int else first
             whole = isinstance(numbers, list) and all(map(_is_count, numbers))
             fits = whole and len(numbers) == count == len(set(numbers))
-            wanted = f"the number of the first, or a list of {count} different whole numbers"
+            wanted = f"the number of the first name, or a list of {count} different whole numbers"
             self.check(f"{where}.{key}", first, fits, wanted)
             listed.append(tuple(numbers))
         return Numbers(*listed)
@@ -275,7 +275,8 @@ class _Description:
         self.check("protocol", given, isinstance(given, str | dict), names)
         if isinstance(given, dict):
             check_keys(f"{self.path}: protocol", given, CHOICES)
-            # Other choices need roles, or a list of evaluated classes, which descriptions lack.
+            # Other choices of classes need roles, or a list of evaluated classes; descriptions have
+            # neither.
             counted = ("verbs",) if classes[0][1] < 0 else ("all", "interactions")
             if problem := choice_problem("classes", given.get("classes", counted[0]), counted):
                 raise self.error("protocol.classes", problem)
@@ -318,6 +319,6 @@ def vocabulary(name: str | os.PathLike[str] | Vocabulary) -> Vocabulary:
     if name not in VOCABULARIES:
         raise InputError(
             f"unknown data set '{name}'{close_matches(name, VOCABULARIES)}; "
-            f"known: {', '.join(VOCABULARIES)}, and any that a .toml file describes"
+            f"known: {', '.join(VOCABULARIES)}, and any data set that a .toml file describes"
         )
     return VOCABULARIES[name]()

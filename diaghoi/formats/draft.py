@@ -136,7 +136,7 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
         As for :func:`draft`, and if the file cannot be written or is not a ``.toml`` file.
     """
     if path.suffix != ".toml":
-        raise InputError(f"{path}: descriptions are read from .toml files; call it own.toml")
+        raise InputError(f"{path}: descriptions are read from .toml files; name the file own.toml")
     text = draft(files, path.parent)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -218,7 +218,8 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
     if base.kind == "annotations" and (predictions is None or predictions.path != base.path):
         lines.append(_annotations(base.path, folder))
     if predictions is not None and predictions.by_class and listed is None:
-        # Without a 0, numbers may start at 1, so there need not be one class more than the highest.
+        # If 0 does not occur, numbers may start at 1, and the highest number is then the least
+        # number of classes.
         count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
         if count > len(combinations):
             lines += [
@@ -298,7 +299,7 @@ def _quoted(value: object) -> str:
 
 
 def _named(content: Content, folder: Path) -> str:
-    """Draft the description of annotations that include the names."""
+    """Draft the description of a data set from annotations that include all names."""
     value = content.value
     try:
         objects, verbs = [*value["objects"]], [*value["verbs"]]

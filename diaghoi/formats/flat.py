@@ -1,4 +1,4 @@
-"""Tables and scenes of formats that repeat both boxes in every pair or triplet."""
+"""Build tables and scenes for formats that repeat both boxes in every pair or triplet."""
 
 from __future__ import annotations
 

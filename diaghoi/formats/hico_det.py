@@ -80,7 +80,7 @@ class HicoInstances(Format):
 
 
 def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
-    """Return the HOI ids of the file, followed by an unused id, and their classes."""
+    """Return the HOI ids of the file, followed by an unused id, and the class of each id."""
     objects, verbs = (
         positions(table_of(file, key, value[key]), "", names)
         for key, names in (("objects", vocabulary.objects), ("verbs", vocabulary.verbs))
@@ -97,8 +97,8 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[
         return f"{vocabulary.name} has no class {names}"
 
     table.rows.refuse(classes < 0, "", unknown)
-    # The ids are sorted, because a dict of many numbers with the same hash would take hours. The
-    # last row of each id counts.
+    # The ids are sorted, because a dict of many numbers with the same hash would take hours. If an
+    # id has several rows, the last row counts.
     ids = np.append(ids[::-1], np.iinfo(np.int64).max)
     known, last = np.unique(ids, return_index=True)
     return known, np.append(classes[::-1], -1)[last]
@@ -116,8 +116,8 @@ class AnnoList(Format):
     channels) and ``hois``, with one entry per annotated HOI class: ``id`` (from 1, as a number or
     with three digits), ``human_bboxes`` and ``object_bboxes`` (zero-based xyxy), and
     ``connections`` (pairs of indices into these two lists). The file covers both splits of
-    HICO-DET. Images of the training split are omitted if there are others, as in the evaluators of
-    these code bases.
+    HICO-DET. Images of the training split are omitted if the file has other images, as in the
+    evaluators of these code bases.
     """
 
     name = "anno-list"
@@ -165,7 +165,7 @@ def connected(
     Raises
     ------
     InputError
-        If something is missing, or a pair refers to boxes that do not exist.
+        If an HOI class lacks a key, or an index pair refers to boxes that do not exist.
     """
     rows = hois.rows
     hoi_of: list[int] = []

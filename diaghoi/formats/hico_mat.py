@@ -178,7 +178,7 @@ def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
     if missing:
         raise InputError(
             f"{folder}: {len(missing)} of {objects} files are missing: {some_of(missing)}; the "
-            "official evaluator writes one for each object"
+            "official evaluator writes one file for each object"
         )
     extra = [path.name for n, path in files.items() if not 1 <= n <= objects]
     if extra:
@@ -202,7 +202,7 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     Raises
     ------
     InputError
-        If ``given``, the only order that the user allows, is not one of these.
+        If ``given``, the only order that the user allows, is not an order that code bases use.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
@@ -228,7 +228,7 @@ def objects_of_files(
     folder : str
         The folder, for messages.
     amount : mapping of int
-        HOI classes in each numbered file.
+        Number of HOI classes in each numbered file.
     vocabulary : Vocabulary
         The data set.
     given : str or None
@@ -239,7 +239,7 @@ def objects_of_files(
     Raises
     ------
     InputError
-        If no numbering fits, or the user allows only one that no code base uses.
+        If no numbering fits, or no code base uses the numbering that the user requests.
     """
     file_orders(given)
     orders, fit = file_orders(None), operator.eq if all_classes else operator.le
@@ -306,7 +306,7 @@ class ImageLabels:
     source: str = ""
 
     def objects(self, annotations: SceneSource) -> BoolArray:
-        """(N, objects) true if an image is labelled with a class of the object category.
+        """Return the (N, objects) mask of images labelled with a class of the object category.
 
         Raises
         ------
@@ -340,7 +340,7 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
     Raises
     ------
     InputError
-        If the file does not have these contents.
+        If the file is missing, or lacks ``anno_test`` or ``list_test`` in this form.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")

@@ -15,9 +15,10 @@ before evaluation. This reader uses the default of the scripts: spatial times th
 The triplet score is the class score times the scores of both boxes; the action score is the class
 score alone. The best 100 triplets per image are kept.
 
-Later steps of the code bases are not repeated: they round boxes to whole pixels and keep the 19,999
-best detections per object (``Generate_HICO_detection``). TIN also transforms box scores with a
-sigmoid, and suppresses pairs by the two binary scores that follow the six values of a pair.
+This reader does not repeat later steps of the code bases, which round boxes to whole pixels and
+keep the 19,999 best detections per object (``Generate_HICO_detection``). TIN also transforms box
+scores with a sigmoid, and suppresses pairs by the two binary scores that follow the six values of a
+pair.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ from diaghoi.formats.records import RecordTable
 
 _VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
 _PLACE = _VALUES.index("scores")
-# VCL's scripts multiply the scores of the first branch by the sum of the others.
+# VCL's scripts multiply the scores of the first listed branch by the sum of the scores of the other
+# listed branches.
 _BRANCHES, _ALL_BRANCHES = {"spv": (8, 9), "spho": (8, 6, 7)}, 10
 _OWN, _OTHER = "coco80", "hico80"
 
@@ -163,7 +165,7 @@ class _PairScores:
     ) -> None:
         classes, verbs = len(vocabulary), len(vocabulary.verbs)
         self.rows, self.pairs, self.vocabulary = rows, pairs, vocabulary
-        with np.errstate(over="ignore"):  # rejected with the triplet scores
+        with np.errstate(over="ignore"):  # infinity is rejected with the triplet scores
             self.both = box_scores[0] * box_scores[1]
         self.width, self.fused = classes, ""
         for first in pairs[:1]:
@@ -183,7 +185,7 @@ class _PairScores:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Note that states how the branches were fused."""
+        """The note on how VCL's branches were fused; empty if the file has no branches."""
         note = f"{self.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
         return (note,) if self.fused else ()
 
@@ -270,7 +272,7 @@ def _categories(
 def _order(
     file: str, numbers: IntArray, scores: _PairScores, orders: dict[str, dict[int, int]]
 ) -> tuple[str, tuple[str, ...]]:
-    """Choose the order that fits the clearest interactions."""
+    """Choose the object numbering that fits the highest-scoring interactions."""
     clearest, score = scores.clearest()
     labels = {name: translated(numbers, order) for name, order in orders.items()}
     # A pair tells nothing if both orders give the same object or if none of its scores is above
@@ -293,7 +295,7 @@ def _order(
         return _OTHER, (
             f"{file}: objects are numbered from 1 in HICO's order (hico80): with this "
             f"order, the highest score belongs to the object in {percent(other)} of the best "
-            f"pairs, with COCO's order in {percent(own)}",
+            f"pairs, and with COCO's order in {percent(own)}",
         )
     if count < ENOUGH:
         return _OWN, ()

@@ -1,6 +1,6 @@
 """Images with a list of boxes, and triplets that refer to the boxes by index.
 
-The formats differ in their keys and numbering.
+The formats with this layout differ in their keys and numbering.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ class ListLayout:
     name : str
         Key of the image name.
     boxes, triplets : str
-        Keys of the two lists.
+        Keys of the list of boxes and of the list of triplets.
     verb : str
         Key of the verb of a triplet.
     scored : bool
-        Whether triplets have a ``score``, and may have an ``action_score``. Triplets with only
-        their three numbers come from a detector without scores.
+        Whether triplets have a ``score``, and may have an ``action_score``. Triplets that contain
+        only a subject, an object and a verb come from a detector without scores.
     objects : str
         Object numbering.
     numbers : TripletNumbers
         Usual numbering of triplets.
     labelled : bool
-        Whether boxes have a category; otherwise they take the categories of their triplets.
+        Whether boxes have a category; boxes without a category take the categories of their
+        triplets.
     verbs : tuple of int or None
         The vocabulary's verb for each verb of the format; None if the format numbers them like the
         vocabulary.
@@ -193,7 +194,7 @@ def read_listed(
 
 
 def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
-    """Check whether triplets have only three numbers, from a detector without scores."""
+    """Check whether triplets have only a subject, an object and a verb, and no scores."""
     first = next(iter(triplets), None)
     plain = isinstance(first, dict) and first.keys() == {"subject_id", "object_id", layout.verb}
     return plain and not triplets.has("score")

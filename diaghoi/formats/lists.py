@@ -51,7 +51,8 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 class _Lists(Format):
     """Read lists of boxes and triplets; ``layouts`` has one layout for each of the ``kinds``.
 
-    ``kept`` is true if the numbers reveal the data set, because the lists are then read again.
+    ``kept`` is true if the data set is inferred from the numbers, because the lists are then read
+    twice.
     """
 
     layouts: tuple[ListLayout, ...]
@@ -71,7 +72,7 @@ class TripletLists(_Lists):
     The keys are ``filename``; ``annotations`` or ``predictions``, a list of ``{bbox, category_id}``
     (and optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list of ``{subject_id,
     object_id, category_id}`` (in predictions also ``score`` and optionally ``action_score``).
-    Objects are numbered as in COCO-80 with person 0, verbs from 0.
+    Objects are numbered as in COCO-80 with person 0, and verbs are numbered from 0.
     """
 
     name = "triplet-lists"
@@ -118,9 +119,9 @@ class _CocoLists(_Lists):
     """Distinguish HOI-A from HICO-DET in lists that do not name their data set.
 
     Both data sets use PPDM's layout. HOI-A, like HOI-W after it, numbers objects from 1 to 11 and
-    verbs from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so it could use these
-    numbers, too. Combinations of object and verb distinguish the data sets: only a few are HOI
-    classes of both.
+    verbs from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, so a HICO-DET file may also
+    contain only such low numbers. Combinations of object and verb distinguish the data sets: only a
+    few are HOI classes of both.
     """
 
     kept = True
@@ -130,7 +131,7 @@ class _CocoLists(_Lists):
         return content.benchmark or (_HOI_A if self._shares(content).is_hoi_a else None)
 
     def doubts(self, content: Content) -> Doubts:
-        """Return both data sets, or the one that clearly fits; say why if neither data set fits."""
+        """Return both data sets unless HICO-DET clearly fits; say why if HOI-A or neither fits."""
         shares, scored = self._shares(content), self.layouts[0].scored
         told = (
             f"{percent(shares.hoi_a)} of the {'best ' if scored else ''}triplets are its HOI "
@@ -208,7 +209,7 @@ class CdnJson(_CocoLists):
 
 
 class _Shares(NamedTuple):
-    """Share of the best triplets that fits each data set, and whether there are enough."""
+    """Share of the best triplets that fits each data set, and whether there are many triplets."""
 
     hoi_a: float
     hico_det: float
@@ -224,7 +225,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Return the shares of a file; a file that cannot be HOI-A counts as fully HICO-DET."""
+    """Return the data sets' shares of a file, which is fully HICO-DET if it cannot be HOI-A."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico

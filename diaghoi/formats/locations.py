@@ -85,7 +85,7 @@ def fetched(path: str) -> Iterator[Path]:
 
 
 def stamp(path: str) -> str:
-    """Return a value that changes when a file is rewritten, without reading it."""
+    """Return, without reading a file, a value that changes when the file is rewritten."""
     if is_remote(path):
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))

@@ -37,7 +37,7 @@ _CLASSES = {
     15: "uint64", 16: "function", 17: "opaque",
 }  # fmt: skip
 _NUMBERS = range(6, 16)
-# Types and lengths of the flags, two dimensions, and an empty name.
+# Types and lengths of three elements: the flags, two dimensions and an empty name.
 _PLAIN = (6, 8, 5, 8, 1, 0)
 _COMPLEX = 0x0800
 _STORED = {
@@ -48,7 +48,7 @@ _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 
 _HEAD = 4096
 _DEEPEST = 32
 # Limits against zip bombs: a variable may unpack to 256 MB plus 100 times its compressed size.
-# Variables are unpacked in steps, so that larger ones are noticed before they fill the memory.
+# Variables are unpacked in steps, so that a larger variable is noticed before it fills the memory.
 _INFLATED, _TIMES, _STEP = 1 << 28, 100, 1 << 20
 _MOST_EMPTY = 1 << 20
 
@@ -135,7 +135,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
-    """Yield the elements of a file."""
+    """Yield the variables of a file, in stored order."""
     end = stream.seek(0, os.SEEK_END)
     place = _HEADER
     while place < end:
@@ -151,7 +151,7 @@ def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:
 
 
 def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearray:
-    """Return the element that starts here, or only its beginning, uncompressed."""
+    """Return the element at the stream's position, or only its beginning, uncompressed."""
     kind, length = struct.unpack(f"{order}II", stream.read(8))
     if kind == _MATRIX:
         return struct.pack(f"{order}II", kind, length) + stream.read(min(length, limit or length))
@@ -188,7 +188,7 @@ class _Element:
         return Variable(name, shape, _CLASSES.get(kind & 0xFF, "unknown"), place)
 
     def _next(self, wanted: int | None = None) -> tuple[int, memoryview]:
-        """Return the type and data of the next element, which must have the wanted type, if any."""
+        """Return the type and data of the next element; the type must be ``wanted``, if given."""
         kind, length = self.words.unpack_from(self.data, self.at)
         if kind >> 16:  # a small element: up to four bytes of data within the tag
             kind, length, place, end = kind & 0xFFFF, kind >> 16, self.at + 4, self.at + 8
@@ -221,7 +221,7 @@ class _Element:
         return kind, shape, self._letters()
 
     def matrix(self) -> Any:
-        """Read the matrix that starts here."""
+        """Read the matrix that starts at the current position."""
         plain = self._plain() if self.at + 56 <= len(self.data) else None
         if plain is not None:
             return plain

@@ -73,15 +73,16 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     elif len(inside) and inside.mean() < _USUAL:
         notes += (
             f"only {100 * inside.mean():.0f} % of the pairs of the triplets are in {pairs.source}; "
-            "do both belong to the same detector?",
+            "do both files belong to the same detector?",
         )
     return replace(merged, notes=notes)
 
 
 def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
-    """Join triplets and pairs of some images; append a mask of the listed pairs to ``inside``."""
+    """Join triplets and pairs of images; append a mask of listed triplet pairs to ``inside``."""
     scenes, box = _joined_boxes(triplets, pairs)
-    # One key for both boxes; object rows are shifted by 1 because -1 means no object.
+    # Each pair's key combines the rows of its two boxes; object rows are shifted by 1 because -1
+    # means no object.
     base = np.int64(len(scenes.box_image) + 1)
 
     def keys(number: IntArray, human: IntArray, object_box: IntArray) -> IntArray:
@@ -91,8 +92,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # Row of each triplet pair in a table of all listed pairs followed by each unlisted pair once,
-    # `extra`. Of equal listed pairs, the first one counts.
+    # `row` is the row of each triplet pair in a table of all listed pairs, followed by the distinct
+    # unlisted pairs, `extra`. Of equal listed pairs, the first one counts.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
     extra, row = first[new] - len(listed), first.copy()
@@ -112,7 +113,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
         pair_human=chosen // base,
         pair_object=chosen % base - 1,
         pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
-        # To save memory, the references keep their type if it can number all pairs.
+        # To save memory, `triplet_pair` keeps its type if the type can number all pairs.
         triplet_pair=place[row].astype(np.result_type(triplets.triplet_pair.dtype, np.int32))[
             triplets.triplet_pair
         ],
@@ -120,7 +121,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
 
 
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
-    """Score listed pairs, identified by row, from the triplets with the same boxes.
+    """Return the score of each listed pair, taken from the triplets with the same two boxes.
 
     ``row`` is the row of each triplet pair among the listed pairs, or a row past their end.
     """
@@ -143,8 +144,8 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     first, number = distinct_boxes(image, np.zeros_like(label) if nameless else label, xyxy)
     labels = label[first]
     if nameless:
-        # The first known category of a merged box: NumPy keeps the last of several assignments,
-        # hence the reversed order.
+        # A merged box takes its first known category: NumPy keeps the last of several assignments,
+        # so the order is reversed.
         labels = np.full(len(first), -1, dtype=label.dtype)
         known = np.flatnonzero(label >= 0)[::-1]
         labels[number[known]] = label[known]
@@ -168,8 +169,9 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
         rows = [position.pop(name, -1) for name in triplets.names.tolist()]
         if rows and max(rows) < 0:
             raise InputError(
-                f"{pairs.source}: none of its images is in {triplets.source}; the first is "
-                f"{str(pairs.names[0])!r} here and {str(triplets.names[0])!r} there; do both "
+                f"{pairs.source}: none of its images is in {triplets.source}; the first image is "
+                f"{str(pairs.names[0])!r} in the former and {str(triplets.names[0])!r} in the "
+                "latter; do both "
                 "files belong to the same detector and split?"
             )
         further = list(position.values())
@@ -180,7 +182,8 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
     if len(triplets) != len(pairs):
         raise InputError(
             f"{pairs.source}: has {len(pairs)} images and {triplets.source} has {len(triplets)}; "
-            "without image names in both they are joined by index, which requires the same "
+            "without image names in both files, images are joined by index, which requires the "
+            "same "
             "number of images; add a 'filename' to each image"
         )
     return replace(triplets, names=names), replace(pairs, names=names)

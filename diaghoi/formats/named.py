@@ -1,4 +1,4 @@
-"""Files that name objects and verbs, with a score for both: HoiTransformer, AgentHOI, DA-HOI.
+"""Read files that name and score objects and verbs: HoiTransformer, AgentHOI, DA-HOI.
 
 Each file is a list with one dict per image, in a pickle or JSON. Names have spaces or underscores.
 """
@@ -24,7 +24,7 @@ from diaghoi.formats.records import Images, RecordTable
 
 
 def places(names: Iterable[str]) -> dict[str, int]:
-    """Return the index of each name, written with spaces."""
+    """Return the index of each name; the names are written with spaces."""
     return {spaced(name): place for place, name in enumerate(names)}
 
 
@@ -111,16 +111,17 @@ class AgentHoi(Format):
     ``Interaction Class`` and ``IC Logits`` (lists of each pair's verb names and their scores), and
     ``Box``: ``{humanBox, objBox}``, each with five numbers, zero-based xyxy and the score. For
     SWIG-HOI, each pair has one verb and one score instead of lists, and ``img_id`` is the image
-    number. The logits are probabilities: each is the lowest among the tokens of a word.
+    number. The logits are probabilities: each logit is the lowest probability among the tokens of a
+    word.
 
     Scores follow AgentHOI's evaluator with default options. The triplet score is ``sigmoid(m)
     sigmoid(b)^0.3``, or ``m b^0.3`` on SWIG-HOI, where ``m`` is the mean of the object and verb
     scores and ``b`` the product of the box scores. The action score is the verb score.
 
     The evaluator also gives lower scores to all other classes of each pair's object and, on
-    HICO-DET, removes overlapping boxes. This reader does neither of the two: it reads only what the
-    file lists. As in the evaluator, pairs without a box or verb and names that are not in the data
-    set are omitted.
+    HICO-DET, removes overlapping boxes. This reader adds no scores and removes no boxes: it reads
+    only what the file lists. As in the evaluator, pairs without a box or verb and names that are
+    not in the data set are omitted.
     """
 
     name = "agent-hoi"
@@ -157,7 +158,7 @@ class AgentHoi(Format):
 
 
 def _with_all_lists(image: dict[str, Any]) -> dict[str, Any]:
-    """Complete the lists of an image without boxes, or whose last pairs have no verbs."""
+    """Complete the lists of an image that has no boxes, or whose last pairs have no verbs."""
     boxes: Any = image.get(_BOXES)
     things: Any = image.get(_OBJECT)
     verbs: Any = image.get(_VERBS)
@@ -225,7 +226,10 @@ def _boxes(rows: Rows, number: int, boxes: Any) -> dict[str, Any] | None:
     for key, score in ((_HUMAN_BOX, _HUMAN_SCORE), (_OBJECT_BOX, _THING_SCORE)):
         box: Any = boxes.get(key) if isinstance(boxes, dict) else None
         if not is_list(box) or len(box) not in (0, _FIVE):
-            problem = f"{key}: is {shown(box)}; give five numbers, the box and its score, or none"
+            problem = (
+                f"{key}: is {shown(box)}; give five numbers (the box and its score) or an "
+                "empty list"
+            )
             raise rows.error(number, _BOXES, problem)
         if not len(box):
             return None
@@ -250,8 +254,8 @@ class DaHoi(Format):
     arrays. The verb score is the mean of the first and last array. The triplet score is the product
     of the verb score and ``max_scores``, each raised to the power of 1.3.
 
-    The code base does not store image sizes. This reader takes image sizes from ``width`` and
-    ``height`` of each dict, named as in the code base's annotations. Without sizes, boxes remain
+    DA-HOI's code does not store image sizes. This reader takes image sizes from ``width`` and
+    ``height`` of each dict, the names that DA-HOI's annotations use. Without sizes, boxes remain
     fractions until they are joined to annotations with sizes (:mod:`diaghoi.data.boxes`).
     """
 
@@ -274,7 +278,7 @@ class DaHoi(Format):
             xyxy = xyxy * np.tile(sizes, 4)[pairs.rows.image]
         of_pairs = pairs.vectors(_SCORES, 3, "is not three numbers: human, object, interaction")
         pair, hoi, of_verb, raised = _scored_phrases(content, pairs, words)
-        # The code base raises the verb score to the power in the score's own precision, and stores
+        # DA-HOI's code raises the verb score to the power in the score's own precision, and stores
         # float32.
         with np.errstate(all="ignore"):
             powers = of_pairs[pair] ** _POWER
@@ -301,7 +305,7 @@ def _sizes(images: Images) -> IntArray | None:
 def _scored_phrases(
     content: Content, pairs: RecordTable, vocabulary: Vocabulary
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return each phrase's pair, HOI class, and score before and after applying the power."""
+    """Return each phrase's pair, HOI class, verb score, and verb score to the power of 1.3."""
     class_of_phrase, objects = _phrases(vocabulary), list(map(spaced, vocabulary.objects))
     hoi: list[int] = []
     count, scores, raised = [], [np.zeros(0)], [np.zeros(0)]

@@ -30,11 +30,12 @@ from diaghoi.formats.checks import Rows
 # doubt on it, and share of the predictions to examine.
 FEW, ENOUGH, BEST = 5, 20, 0.1
 # Another reading wins if at least LEAST of the triplets are classes under it, and at least CLEAR
-# times as many as under the format's reading; DOUBTFUL times as many only cast doubt.
+# times as many as under the format's reading; DOUBTFUL times as many only cast doubt on the
+# format's reading.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
-# In a file of a known data set, more than this share of the triplets are its classes (99 % in
-# HOI-A, all in other data sets). In files of other data sets, up to three quarters may be classes
-# by coincidence.
+# In a file of a known data set, more than this share of the triplets are classes of the data set
+# (99 % in HOI-A, all in other data sets). In files of other data sets, up to three quarters may be
+# classes by coincidence.
 GENUINE = 0.95
 
 
@@ -125,8 +126,8 @@ def read_triplets(
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Return the object categories and verbs of triplets, (T,) each, and notes on the reading.
 
-    If the objects in a file start at a different number than in its data set, the verbs are read as
-    starting there too, if possible.
+    If the objects in a file start at a different number than in its data set, the verbs are read
+    from the same first number as the objects, if possible.
 
     Parameters
     ----------
@@ -139,7 +140,8 @@ def read_triplets(
     options : Options
         The user's options, which then record how the numbers were read.
     of_format : TripletNumbers
-        The reading of the format; a reading of verbs is not used if the data set has conventions.
+        How the format numbers triplets; a numbering of verbs is not used if the data set has
+        conventions.
     numbering : Numbering
         Numbering of the objects.
 
@@ -241,7 +243,7 @@ class _Triplets:
     def _find(
         self, fixed: TripletNumbers, given: _Readings, more: _Readings
     ) -> tuple[TripletNumbers, str]:
-        """Choose the format's reading, or another one with a note if the file contradicts it."""
+        """Choose the format's reading or, with a note, another reading that the file shows."""
         vocabulary, numbers = self.options.vocabulary, self.numbers
         if len(given) == 1:
             if given[0].of == "verb" or given[0].listed is None:
@@ -260,7 +262,7 @@ class _Triplets:
         if not fixed.holds(numbers, vocabulary):
             # Find readings under which all numbers exist, and at least as many triplets are HOI
             # classes as under the format's reading. A single extra number could be an error; with
-            # several numbers, the objects show whether they are classes.
+            # several numbers, the objects show whether the numbers are classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [
@@ -272,12 +274,12 @@ class _Triplets:
             ]
             if complete:
                 other = max(complete, key=lambda reading: shares[reading])
-                return other, f"as {fixed}, some would not exist"
+                return other, f"as {fixed}, some numbers would not exist"
         other = max(shares, key=lambda reading: shares[reading])
         share, order = shares[other], np.lexsort((likely, labels))
         # Repeated triplets are not additional evidence.
         kinds = (first_of_run(likely[order]) | first_of_run(labels[order])).sum()
-        # The format wins ties.
+        # If the shares tie, the format's reading is kept.
         if share <= own * DOUBTFUL or kinds < FEW:
             return fixed, ""
         if share >= LEAST and share >= own * CLEAR:
@@ -400,7 +402,7 @@ class Numbering(NamedTuple):
         Whether the file contains predictions, for which the data set may define separate numbers.
     notes : tuple of str
         Evidence in the boxes for a numbering other than the format's; empty if the format or the
-        user determined it.
+        user determined the numbering.
     """
 
     name: str
@@ -449,13 +451,13 @@ class Numbering(NamedTuple):
             if words.conventions is None:
                 person = _number(table, words.person)
                 fits = _having(labels, _with_person(tables, person, words), tables)
-                other = f"{fits[0]}, which has all its labels" if fits else "NUMBERING"
+                other = f"{fits[0]}, which contains all labels of the file" if fits else "NUMBERING"
                 advice = (
-                    f" as {self.name}; if the file numbers them differently, give --read "
+                    f" as {self.name}; if the file numbers objects differently, give --read "
                     f"objects={other}"
                 )
             elif not words.known:
-                advice = "; if the file numbers them differently, fix the description"
+                advice = "; if the file numbers objects differently, fix the description"
             problem = (
                 f"unknown object category {int(labels[bad])}; {words.name} objects are numbered "
                 f"{min(table)} to {max(table)}{advice}"
@@ -483,13 +485,13 @@ def find_numbering(
 ) -> Numbering:
     """Determine how a file numbers object categories.
 
-    The user's numbering has priority, followed by the one that the labels show, and then by the
-    format's: labels are evidence, whereas a format is only a convention. If all human boxes have
-    the same label, only numberings in which this label is a person are considered: the first one
-    that contains all labels, or else the first one. A label that may mean "no object" is not
-    evidence. In a data set with conventions, the format is not considered. If some subjects are not
-    people and only one numbering contains all labels, that numbering is chosen, provided that most
-    of its subjects are people.
+    The user's numbering has priority over the numbering that the labels show, which has priority
+    over the format's: labels are evidence, whereas a format is only a convention. If all human
+    boxes have the same label, only numberings in which this label is a person are considered; the
+    first of them that contains all labels is chosen, or else the first. A label that may mean "no
+    object" is not evidence. In a data set with conventions, the format is not considered. If some
+    subjects are not people and only one numbering contains all labels, that numbering is chosen,
+    provided that most of its subjects are people.
 
     Parameters
     ----------
@@ -566,7 +568,7 @@ def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
 
 
 def check_objects(file: str, vocabulary: Vocabulary) -> None:
-    """Reject a data set whose HOI classes do not determine the object, for formats that need it."""
+    """Reject a data set whose HOI classes do not determine the object that a format needs."""
     if vocabulary.any_object:
         raise InputError(
             f"{file}: has HOI classes instead of objects, but the classes of {vocabulary.name} do "

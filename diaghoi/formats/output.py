@@ -114,7 +114,7 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
             if LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < latest:
                 path.unlink(missing_ok=True)
         except OSError:
-            continue  # already gone, or no permission: harmless in either case
+            continue  # the file is gone or may not be removed: harmless in either case
 
 
 def leftovers_of(path: Path) -> Iterator[Path]:

@@ -3,15 +3,16 @@
 ``diaghoi_format`` is the version of the layout; ``vocabulary`` is the name of the data set;
 ``fingerprint`` is a hash of its names and classes; ``notes`` are notes about the original file; and
 ``top`` is the number of triplets per image that the reader kept (0 if it kept all). Every other
-array is the column of that name. Nothing is compressed, so that files are read as fast as they are
-copied. Coordinates and scores are float64; other numbers have the smallest type that fits. Pairs
-and triplets refer to rows in the box and pair tables of the whole file. ``box_ignored`` is present
-if people can be ignored (V-COCO annotations); ``box_label`` may be -1 for V-COCO, whose files do
-not name the category, and ``pair_object`` is -1 if there is no object.
+array is the column with the same name as the array. Nothing is compressed, so that files are read
+as fast as they are copied. Coordinates and scores are float64; other numbers have the smallest type
+that fits. Pairs and triplets refer to rows in the box and pair tables of the whole file.
+``box_ignored`` is present if people can be ignored (V-COCO annotations); ``box_label`` may be -1
+for V-COCO, whose files do not name the category, and ``pair_object`` is -1 if there is no object.
 
 Files may be larger than memory: tables are scanned once for the rows of each image, and then read
 in blocks. When a run of :class:`diaghoi.PredictionWriter` is killed, a folder with ``000001.npz``,
-``000002.npz`` and so on remains; each is a complete file with the next images.
+``000002.npz`` and so on remains; each part is a complete file with the images after those of the
+previous part.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _NEEDED = (
         if column.name in COLUMNS and column.default is MISSING
     ),
 )
-# The column of each table that refers to rows of the previous table, or to images.
+# For each table, the column that refers to rows of the previous table, or to images.
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 _WIDTHS = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}
 _KINDS = {"names": "U", "box_ignored": "b", "score": "f", "xyxy": "f"}
@@ -112,13 +113,13 @@ def part_name(number: int) -> str:
 
 
 def in_order(folder: Path) -> list[Path]:
-    """Return the parts in a folder; there must be at least one, without gaps."""
+    """Return the numbered parts in a folder, which must have at least one part and no gaps."""
     parts = parts_in(folder)
     missing = sorted(set(range(1, max(parts) + 1)) - parts.keys())
     if missing:
         raise InputError(
             f"{folder}: {part_name(missing[0])} is missing; copy the folder again or, if the run "
-            "has ended, use the .npz file next to it"
+            "has ended, use the .npz file next to the folder"
         )
     return [parts[number] for number in sorted(parts)]
 
@@ -168,7 +169,9 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         raise refused("diaghoi_format", problem)
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:
-        raise InputError(f"{file}: the columns {', '.join(missing)} are missing; convert it again")
+        raise InputError(
+            f"{file}: the columns {', '.join(missing)} are missing; convert the original file again"
+        )
     columns = {name: arrays[name].column() for name in COLUMNS if name in arrays}
     dataset = str(arrays["vocabulary"].read())
     if dataset != vocabulary.name:
@@ -179,8 +182,8 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         problem = f"was written when {dataset!r:.40} had other objects, verbs or classes"
         raise refused("fingerprint", problem)
     for name, column in columns.items():
-        # A column without dimensions is treated as empty here. The check of its own shape rejects
-        # it before dependent columns are checked.
+        # This loop treats a column without dimensions as empty. The check of this column's own
+        # shape rejects the column before columns that depend on it are checked.
         table, _, last = name.partition("_")
         length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]
         shape = (length, *_WIDTHS.get(name, ()))
@@ -229,7 +232,8 @@ class StoredScenes(SceneSource):
     order : (N,) int array
         Index of each image in the file; -1 for an empty image that is not in the file.
     first_rows : dict of (images of the file + 1,) int array
-        First row of each image in each table of the file, computed once and shared by all orders.
+        First row of each image in each table of the file, computed once and shared by all orders of
+        the images.
     """
 
     columns: Mapping[str, StoredArray]
@@ -292,14 +296,14 @@ class StoredScenes(SceneSource):
             rows = np.zeros((len(in_file), *columns[name].shape[1:]), columns[name].dtype)
             rows[in_file] = columns[name]
             columns[name] = rows
-        # V-COCO has a row for every class of every pair, 16 million in the test set, so these
-        # columns keep their compact types.
+        # V-COCO has a row for every class of every pair, 16 million in the test set, so
+        # ``triplet_pair`` and ``triplet_verb`` keep their compact types.
         lean = () if self.vocabulary.agents is None else ("triplet_pair", "triplet_verb")
         for name in columns.keys() - set(lean):
             kind = _WIDE[columns[name].dtype.kind]
             columns[name] = columns[name].astype(kind, copy=False)
         self._check(columns, where, starts["box"])
-        # Convert file rows to rows of these scenes.
+        # Convert row numbers of the file to row numbers of the returned scenes.
         box, pair = (
             _of_rows(starts[table] - where[table].start, where[owner].count)
             for table, owner in (("box", "pair"), ("pair", "triplet"))
@@ -342,7 +346,7 @@ class StoredScenes(SceneSource):
         return self.between(0, len(self))
 
     def _first_rows(self, table: str, bounds: IntArray, owner: str) -> IntArray:
-        """Return each image's first row in a table that refers to another with these ``bounds``."""
+        """Return each image's first row in a table that refers to a table with these ``bounds``."""
         name = _TABLES[table]
         column = self.columns[name]
         total, last = column.shape[0], 0
@@ -351,7 +355,8 @@ class StoredScenes(SceneSource):
         for first in range(0, total, _ROWS):
             reference = column.rows(first, min(first + _ROWS, total)).astype(np.int64, copy=False)
             check_range(rows, reference, int(bounds[-1]), name, owner, first=first)
-            # These rows belong to few images, so the search is limited to their bounds.
+            # The rows of one block belong to few images, so the search is limited to the bounds of
+            # these images.
             low, high = np.searchsorted(bounds, [reference.min(), reference.max()], side="right")
             image = low - 1 + np.searchsorted(bounds[low:high], reference, side="right")
             unordered = np.append(last, image[:-1]) > image
@@ -402,7 +407,7 @@ def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int =
 
 
 def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
-    """Join consecutive file rows into runs: the first row, and the row after the last."""
+    """Join consecutive file rows into runs, each from a first row up to the row after its last."""
     some = stop > start
     start, stop = start[some], stop[some]
     first = np.append(True, start[1:] != stop[:-1])[: len(start)]

@@ -25,7 +25,7 @@ class PairLists(Format):
 
     The pairs are a list of ``{h_box, o_box, o_label, hoi_score_inter}``. Objects are numbered as in
     COCO-80 with person 0, boxes are zero-based xyxy, and ``hoi_score_inter`` is the highest score
-    of a real verb. Also read as JSON.
+    of any verb except no interaction. The file may also be JSON.
 
     For V-COCO, images are named by ``image_id``, boxes may be wrapped in a list, ``o_label`` is
     ignored, and ``hoi_score_inter`` may be missing, in which case the score comes from the triplets
@@ -55,8 +55,8 @@ class PairLists(Format):
         images = Images.of(content, value, key)
         pairs = images.table("box_pairs")
         human, object_box = (_boxes(pairs, key, options) for key in ("h_box", "o_box"))
-        # V-COCO files number object categories differently, but their evaluation never compares
-        # them.
+        # V-COCO files number object categories differently, but the V-COCO evaluation never
+        # compares categories.
         label: IntArray = np.full(len(pairs.rows), -1, dtype=np.int64)
         if not v_coco or options.objects is not None:
             numbering = Numbering.usual(options)
@@ -79,7 +79,7 @@ class PairLists(Format):
 
 
 def _numbered(image: Any) -> Any:
-    """Name an image by its COCO number if its name ends in one."""
+    """Name an image by the COCO number at the end of its name, if there is one."""
     if not isinstance(image, dict) or "image_id" not in image:
         return image
     return image | {"image_id": image_number(image["image_id"]) or image["image_id"]}

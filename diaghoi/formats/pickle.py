@@ -2,10 +2,10 @@
 
 A pickle is a program that may name any importable object and call it. This unpickler looks up every
 name in a fixed table of exact (module, name) pairs. Instead of the named object, the table contains
-a constructor that can only build plain data: calling this constructor or setting its state reaches
-nothing else. The unpickler has no fallback with fewer restrictions. Array contents are checked,
-because NumPy assumes that an array holds as much data as its shape requires. The file size limits
-the total size of arrays, because one string in a pickle can become any number of arrays.
+a constructor that can only build plain data: a pickle that calls this constructor or sets its state
+can do nothing else. The unpickler has no fallback with fewer restrictions. Array contents are
+checked, because NumPy assumes that an array holds as much data as its shape requires. The file size
+limits the total size of arrays, because one string in a pickle can become any number of arrays.
 
 Opcodes, which can do harm even without names, are checked before loading. Python's unpickler
 allocates whatever size a pickle announces. Python hashes nested tuples without a depth limit, and
@@ -43,7 +43,7 @@ from diaghoi.data.arrays import Array, StrArray
 from diaghoi.exceptions import InputError
 
 AHEAD = 1 << 20
-"""Bytes of the buffer in which files are read."""
+"""Size in bytes of the buffer for reading files."""
 
 _PLAIN_DTYPE = re.compile(r"[biufc]\d{1,2}|[SU][1-9]\d{0,8}|O\d?|\?")
 # Type names of individual numbers in the module struct.
@@ -54,11 +54,11 @@ _FORMATS = {
 _LAST_CHARACTER = 0x10FFFF
 _MOST_DIMENSIONS = 64
 _LONGEST_NUMBER = 100
-# Maximum number of rows in an array without content. Such an array takes no memory, but code that
-# loops over its rows does.
+# Maximum number of rows in an array without content. An array without content takes no memory, but
+# code that loops over the rows of the array takes memory.
 _MOST_EMPTY = 1 << 20
-# Protocols below 3 write bytes as text, which is built first and takes several times as much
-# memory.
+# Protocols below 3 write bytes as text; the text is built first and takes several times as much
+# memory as the bytes.
 _BUILT, _BUILT_PER_BYTE = 1 << 22, 4
 # Bytes per list item; the shortest item takes two bytes of a pickle.
 _ITEM = 8
@@ -145,12 +145,12 @@ def container(kind: type, limit: Limit, *content: Any) -> Any:
     keys = [] if kind is list else items
     if kind is dict:
         keys = [item[0] if type(item) in (list, tuple) and item else () for item in items]
-    # The opcode check does not see these keys, and keys of other types can take forever to hash or
-    # compare.
+    # The opcode check does not see keys that come in a list, and keys of types other than _ATOMS
+    # can take forever to hash or compare.
     for key in keys:
         if type(key) not in _ATOMS:
             raise UnpicklingError(f"a {name} is made with a {type(key).__name__}")
-    # A set cannot itself be hashed.
+    # A frozenset becomes a set, because a set cannot be hashed.
     return set(items) if kind is frozenset else kind(items)
 
 
@@ -210,7 +210,7 @@ class _Array(np.ndarray[Any, Any]):
         if dtype.real.hasobject:
             # NumPy reads as many objects as the shape requires, even past the end of the list.
             if type(data) is not list or len(data) != size_of(shape):
-                raise UnpicklingError("an array of objects has no list of as many of them")
+                raise UnpicklingError("an array of objects has no list of as many objects")
         else:
             data = _content(data, dtype.real, shape)
         dtype.limit.build(len(data))
@@ -252,7 +252,7 @@ def _bytes(limit: Limit, data: object = b"") -> bytes:
 
 
 class _WithDefaults(dict[Any, Any]):
-    """A ``defaultdict``; deeply nested ones of the standard library crash the interpreter."""
+    """Replace ``defaultdict``, because a deeply nested ``defaultdict`` crashes the interpreter."""
 
     __slots__ = ("factory",)
     __setstate__ = Inert.__setstate__
@@ -294,7 +294,7 @@ def _cache_template(limit: Limit) -> CacheTemplate:
     return CacheTemplate()
 
 
-# Name in messages; `reprlib` also uses it to shorten nested dicts.
+# Messages show the name of the class; `reprlib` also uses the name to shorten nested dicts.
 _Array.__name__ = "ndarray"
 for _kind in (_WithDefaults, CacheTemplate):
     _kind.__name__, _kind.__module__ = "dict", "builtins"
@@ -387,7 +387,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("builtins", "bytes"): _bytes,
     ("__builtin__", "bytes"): _bytes,
     ("_codecs", "encode"): _encode,
-    # A plain dict also keeps the order, and has no attributes that a file could set.
+    # A plain dict keeps the order like an OrderedDict, and has no attributes that a file could set.
     ("collections", "OrderedDict"): partial(container, dict),
     ("collections", "defaultdict"): _default_dict,
 }  # fmt: skip
@@ -402,7 +402,7 @@ class Beside:
     names : mapping
         Names allowed instead of :data:`NAMES`.
     load : callable
-        Returns the object with a persistent id.
+        Function that returns the object with the given persistent id.
     size : int
         Total size in bytes.
     """
@@ -415,7 +415,8 @@ class Beside:
 # Maximum bytes of an integer: its hash is computed again wherever it is a key.
 _LONGEST_INTEGER = 1 << 12
 _DEEPEST = 100
-# Number of tuple items that hashing may visit: some per byte of the pickle, plus a fixed number.
+# Number of tuple items that hashing may visit: a number for each byte of the pickle, plus a fixed
+# number.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
 """Seconds of computing that any pickle may take, in addition to the time for its bytes."""
@@ -424,18 +425,19 @@ SECONDS_PER_BYTE = 5e-7
 # the whole stack into a dict or set.
 _PIECE, _TALLEST = 1 << 14, 8 << 14
 MEMORY, MEMORY_PER_BYTE = 1 << 27, 20
-"""Bytes that loading may add to this process, alone and for each byte read. Predictions as lists of
-dicts take 5 to 15; an empty set takes 224 for its one byte."""
+"""Bytes that loading may add to this process: a fixed number, and a number per byte read.
+Predictions as lists of dicts take 5 to 15 bytes for each byte read; an empty set takes 224 bytes
+for its one byte."""
 
 # Most of a pickle consists of numbers, short texts, lists and dicts, which one regular expression
 # skips in long runs. Tuples of a few numbers, and tuples that the next opcode consumes (in arrays),
-# are harmless, too. Python allocates a slot for each memo index and all below it: an index of three
-# bytes allows 128 MB.
+# are harmless, too. Python allocates a slot for each memo index and all lower indices: indices of
+# three bytes allow slots of 128 MB.
 _SHORT_TEXT = 32
 
 
 def _of_each_length(field: int) -> bytes:
-    """Match a length field of some bytes, and the text of that length after it."""
+    """Match a length field of ``field`` bytes, followed by a short text of that length."""
     lengths = ((length, length.to_bytes(field, "little")) for length in range(_SHORT_TEXT + 1))
     return b"|".join(re.escape(size) + b".{%d}" % length for length, size in lengths)
 
@@ -453,7 +455,8 @@ def _plain() -> re.Pattern[bytes]:
         rb"h.(?:K.h.)*+(?:K.(?=[hu])|%b(?=[hu])|h.C\x04....\x94\x86\x94R\x94)?+" % real,
         rb"\((?:%b[et]|%b{0,8}+t)?+" % (4 * real, number),
         rb"[]})\x94easudlRbo012\x81\x8f\x90\x92\x93\x98]++",
-        # A tuple of up to three items, after at least as many numbers as it takes.
+        # At least as many numbers as a tuple of up to three items takes, followed by the opcode of
+        # the tuple.
         rb"%b(?:\x85|%b(?:[\x85\x86]|%b++[\x85-\x87]?+)?+)?+" % (number, number, number),
         rb"[\x85-\x87t]%b?+[Rb\x81Q]" % put,
         rb"j.{4}|g\d{1,9}\n|\x80.|S[^\n]*\n",
@@ -462,7 +465,7 @@ def _plain() -> re.Pattern[bytes]:
     )
     run = rb"(?:" + rb"|".join(parts) + rb"){1,2000}+"
     if sys.version_info < (3, 11):
-        # Possessive quantifiers, which save the memory of backtracking, are not yet available.
+        # Python below 3.11 has no possessive quantifiers, which save the memory of backtracking.
         run = re.sub(rb"([*?+}])\+", rb"\1", run)
     return re.compile(run, re.DOTALL)
 
@@ -479,8 +482,8 @@ _FRAME_HEADER = 9
 def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int, list[int]]:
     """Check the opcodes of a pickle.
 
-    The regular expression alone passes most pickles. Only pickles with tuples outside its patterns
-    are followed step by step.
+    The regular expression alone passes most pickles. Only pickles with tuples that the regular
+    expression does not match are followed step by step.
 
     Parameters
     ----------
@@ -544,10 +547,11 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
 def _followed(
     opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], memo: dict[int, Any]
 ) -> tuple[int, int]:
-    """Apply an opcode to a model of the unpickler's stack, step by step.
+    """Apply one opcode to a model of the unpickler's stack.
 
-    The model holds the depth and the number of items that hashing visits for a tuple or frozenset,
-    the name for a mark, and None for anything else. Returns the values of a new tuple or frozenset.
+    For a tuple or frozenset, the model holds the depth and the number of items that hashing visits;
+    for a mark, the text mark; for anything else, None. Returns the depth and the number of items
+    for a new tuple or frozenset, and zeros for anything else.
     """
     name, before = opcode.name, list(opcode.stack_before)
     if name in _PUTS:
@@ -569,7 +573,8 @@ def _followed(
     new = memo.get(argument) if name in _GETS else "mark" if name == "MARK" else None
     if name in _HASHED:
         tuples = [item for item in items if isinstance(item, tuple)]
-        # The hash of a frozenset is kept, but comparing two equal ones looks up every item.
+        # Python keeps the hash of a frozenset, but comparing two equal frozensets looks up every
+        # item.
         if tuples and name == "FROZENSET":
             raise UnpicklingError("a frozenset holds tuples or frozensets; write lists")
         depth = 1 + max((item[0] for item in tuples), default=0)
@@ -590,8 +595,8 @@ class _Pieces(io.RawIOBase):
     """The stream of a pickle, in small chunks and without frame headers.
 
     Python's unpickler reads each frame in one go and handles no signals meanwhile. The stream also
-    limits the time, because keys can be chosen such that a dict compares each new key with all
-    others, and the memory, because a single byte can create an object.
+    limits the time and the memory: keys can be chosen such that a dict compares each new key with
+    all others, and a single byte can create an object.
     """
 
     def __init__(self, stream: BinaryIO, frames: list[int], size: int, file: str) -> None:
@@ -750,15 +755,15 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     """Read the first items of a pickled list or dict.
 
     Python writes a thousand items at a time, and stores the list or dict under number 0 in the
-    memo. The opcodes up to any point, followed by one that returns this memo entry, therefore form
-    a pickle of the items that are complete at this point.
+    memo. The opcodes up to any point, followed by an opcode that returns this memo entry, therefore
+    form a pickle of the items that are complete at this point.
 
     Parameters
     ----------
     stream, file
         As for :func:`load_pickle`.
     most : int
-        Number of bytes to read; more are read if these hold no complete item.
+        Number of bytes to read; more bytes are read if the first bytes hold no complete item.
 
     Returns
     -------
@@ -774,7 +779,7 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
         most *= 2
         if not _START.match(data):
             return None
-        # Errors are reported when everything is read.
+        # Errors are reported later, when the whole file is read.
         with suppress(Exception), collector_off():
             length, frames = _checked(data, cut=True)
             if data[length : length + 1] == b".":  # the pickle ends

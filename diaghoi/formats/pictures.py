@@ -1,8 +1,8 @@
 """Find the images of a data set by name, read and write them, and show them to a model.
 
-Corruptions read and write complete files, with type, orientation and colour profile. Pages and
-figures show scaled-down images. A message to a model contains the image itself as a data URL;
-locations are given as numbers in the text, not drawn into the image.
+To corrupt images, complete files are read and written, with type, orientation and colour profile.
+Pages and figures show scaled-down images. A message to a model contains the image itself as a data
+URL; locations are given as numbers in the text, not drawn into the image.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
 _TYPES = {"JPEG": "image/jpeg", "PNG": "image/png"}
-# Types that are shown; other Pillow types run external programs, or are not photographs.
+# Picture types that can be shown. Pillow reads some other types with external programs; the rest
+# are not photographs.
 _SHOWN = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _GREY = ("1", "L", "LA")
 _COLOUR = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
@@ -52,7 +53,8 @@ Box = tuple[float, float, float, float]
 Unit = Literal["pixels", "thousandths"]
 UNITS: tuple[str, ...] = get_args(Unit)
 _THOUSAND = 1000
-# Tokens per image: the patches of Qwen2.5-VL. Other models need half to twice as many tokens.
+# Pixels per token: one patch of Qwen2.5-VL. Other models need between half and twice as many tokens
+# per image.
 _PIXELS_PER_TOKEN = 28 * 28
 # Pixels by which boxes may extend past the image, because annotations are not exact.
 _SLACK = 2.0
@@ -84,7 +86,7 @@ class PictureFile:
 def _opened(path: Path, types: tuple[str, ...]) -> Iterator[Any]:
     """Open an image; whatever Pillow raises for a damaged file becomes an ``InputError``.
 
-    Pillow also warns about harmless flaws, such as odd EXIF entries.
+    Pillow's warnings about harmless flaws, such as odd EXIF entries, are ignored.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -112,8 +114,8 @@ def read_picture(path: Path) -> PictureFile:
     Raises
     ------
     InputError
-        If the file is damaged, has another type, is grey with more than 8 bits, or is so large that
-        it may be a decompression bomb. The caller adds the file name to the message.
+        If the file is damaged, is not JPEG or PNG, is grey with more than 8 bits, or is so large
+        that it may be a decompression bomb. The caller adds the file name to the message.
     """
     with _opened(path, tuple(_TYPES)) as picture:
         picture.load()
@@ -137,7 +139,7 @@ def read_picture(path: Path) -> PictureFile:
 
 
 def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
-    """Return the width and height in pixels from a file's header; None if it is not a picture."""
+    """Return width and height from the header of a file; None if the file is not a picture."""
     if path is None:
         return None
     try:
@@ -168,10 +170,10 @@ class Picture:
     Parameters
     ----------
     image : (H, W, 3) uint8 array or None
-        In RGB, scaled down if it was large. None if nothing can be shown.
+        RGB pixels, scaled down if the picture is large; None if no picture can be shown.
     problem : {"", "missing", "damaged", "unsafe", "reshaped"}
         Empty if there is no problem. "unsafe" names could lead out of the folder; a "reshaped"
-        picture has a shape that differs from the annotated one, but is still shown.
+        picture is still shown, although its aspect ratio differs from that of the annotated size.
     reason : str
         The problem as a phrase, such as ``not in images``.
     """
@@ -189,7 +191,7 @@ class Pictures:
     folder : pathlib.Path
         The folder; an ``InputError`` is raised if it does not exist.
     longest : int
-        Larger pictures are scaled down to this length of the longer side in pixels.
+        Maximum length of the longer side in pixels; larger pictures are scaled down.
     """
 
     def __init__(self, folder: Path, longest: int = 1300) -> None:
@@ -213,7 +215,7 @@ class Pictures:
         return None
 
     def size(self, name: str) -> Size | None:
-        """Return the width and height of the picture of an image; None if it cannot be read."""
+        """Return the width and height of an image; None if the picture cannot be read."""
         return picture_size(self.find(name), _SHOWN)
 
     def read(self, name: str, size: Size | None = None) -> Picture:
@@ -231,7 +233,7 @@ class Pictures:
         try:
             with _opened(path, _SHOWN) as picture:
                 if size is not None and picture.size == size[::-1] != size:
-                    # Annotated sizes are as displayed, after the EXIF rotation.
+                    # The annotated size is that of the displayed picture, after the EXIF rotation.
                     picture = ImageOps.exif_transpose(picture)
                 width, height = picture.size
                 picture.draft("RGB", (self.longest, self.longest))
@@ -269,7 +271,7 @@ def _candidates(name: str) -> Iterator[str]:
 
 
 class SentPicture(NamedTuple):
-    """A picture for a message: ``data:image/jpeg;base64,...``, and its size in pixels."""
+    """A picture for a message, as a URL ``data:image/jpeg;base64,...``, with its pixel size."""
 
     url: str
     width: int
@@ -277,20 +279,20 @@ class SentPicture(NamedTuple):
 
 
 Find = Callable[[str], Path | None]
-"""A function from the name of an image to its file, None if there is none."""
+"""A function that returns the file of an image, given the image name, or None if no file exists."""
 
 
 def sent_picture(find: Find, image: str) -> SentPicture:
     """Read the picture of an image (JPEG or PNG) for a message.
 
     The file is sent unchanged. However, a picture with an EXIF rotation is encoded again without
-    it: boxes refer to the stored pixels, and only some servers would rotate the picture.
+    EXIF data: boxes refer to the stored pixels, and only some servers apply the rotation.
 
     Raises
     ------
     InputError
-        If the picture is missing, damaged or of another type. The caller adds the image name to the
-        message.
+        If the picture is missing or damaged, or is not JPEG or PNG. The caller adds the image name
+        to the message.
     """
     path = find(image)
     if path is None:
@@ -317,7 +319,8 @@ class Frame:
     width, height : int
         Size of the picture in pixels.
     unit : {"pixels", "thousandths"}
-        Pixels, or thousandths of width and height, which some models were trained on.
+        Unit of the coordinates: pixels, or thousandths of width and height, as some models were
+        trained to use.
     """
 
     width: int
@@ -333,12 +336,12 @@ class Frame:
         return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
 
     def written(self, box: Box) -> str:
-        """Write a pixel box in the coordinates of the frame."""
+        """Write a pixel box as text, in the unit that the model uses."""
         numbers = (f"{side / scale:.0f}" for side, scale in zip(box, self._scale, strict=True))
         return f"[{', '.join(numbers)}]"
 
     def read(self, numbers: Sequence[float]) -> Box:
-        """Convert four coordinates of the frame to a pixel box."""
+        """Convert four coordinates in the unit of the model to a pixel box."""
         left, top, right, bottom = (
             n * scale for n, scale in zip(numbers, self._scale, strict=True)
         )
@@ -364,14 +367,14 @@ def message(url: str, text: str) -> list[dict[str, Any]]:
 
 
 class ImageQuestions(NamedTuple):
-    """The questions about an image, which share its picture."""
+    """The questions about one image, whose picture is loaded only once."""
 
     image: str
     questions: tuple[Any, ...]
 
 
 class Unasked(NamedTuple):
-    """The images without answers, with reasons.
+    """The images without answers, each with the reason.
 
     Parameters
     ----------
@@ -422,19 +425,19 @@ class PictureAsker:
         groups : sequence of ImageQuestions
             The questions.
         proven : bool
-            Whether the model answered such questions in an earlier run.
+            Whether the model has already answered a question in an earlier run.
 
         Raises
         ------
         InputError
-            If no picture exists and the model has never answered, or no further question can
-            succeed.
+            If no picture exists and the model has never answered, or if every further request would
+            fail.
         """
         images = [group.image for group in groups]
         if images and not proven and not any(self.find(name) is not None for name in images):
             raise InputError(
-                f"--images: has none of the {len(images)} pictures to be asked about; the first is "
-                f"{images[0]!r}; give the folder that holds them"
+                f"--images: contains none of the {len(images)} pictures that the questions need, "
+                f"such as {images[0]!r}; give the folder that contains the pictures"
             )
 
         def ask(group: ImageQuestions) -> str:
@@ -457,12 +460,12 @@ class PictureAsker:
         )
 
     def work(self, group: ImageQuestions, url: str, frame: Frame) -> None:
-        """Ask the questions about an image in a thread, and keep the answers."""
+        """Ask the questions about one image, and keep the answers; called in a thread."""
         raise NotImplementedError
 
 
 class Estimate(NamedTuple):
-    """Upper bounds of a run's cost; tokens are estimated without reasoning.
+    """Upper bounds of a run's cost; tokens for reasoning are not counted.
 
     ``outside`` lists the images with a box outside the picture.
     """
@@ -476,7 +479,7 @@ class Estimate(NamedTuple):
 
 @dataclass(kw_only=True)
 class FileAsker(PictureAsker):
-    """A runner that asks the unanswered questions of a file and keeps each answer as it arrives.
+    """A runner that asks the questions not yet answered in a file, and adds each answer at once.
 
     Parameters
     ----------
@@ -489,12 +492,12 @@ class FileAsker(PictureAsker):
     answers: AnswerFile
     asked: Sequence[Any]
 
-    # Settings that all answers in a file must share, and their options.
+    # Settings that all answers in a file must share, with the option for each setting.
     settings: ClassVar[Mapping[str, str]]
     noun: ClassVar[str]
-    # Tokens of the first reply, and of the reply to each further request.
+    # Tokens estimated for the first reply to a question, and for the reply to each further request.
     reply_tokens: ClassVar[tuple[int, int]]
-    # Whether a question has only one line.
+    # Whether the answer file may have only one line for each question.
     once: ClassVar[bool] = False
 
     @property
@@ -511,11 +514,11 @@ class FileAsker(PictureAsker):
         raise NotImplementedError
 
     def texts(self, group: ImageQuestions, frame: Frame) -> list[str]:
-        """Return everything that is sent about an image."""
+        """Return the texts of all requests about an image."""
         raise NotImplementedError
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return additional results of a run, their text for the status line, and notes."""
+        """Return a run's additional results, a text on them for the status line, and notes."""
         raise NotImplementedError
 
     @cached_property
@@ -525,7 +528,7 @@ class FileAsker(PictureAsker):
         Raises
         ------
         InputError
-            If the answers belong to other questions or settings.
+            If the answers do not belong to the questions and settings of this run.
         """
         self.answers.check(self.recorded, self.settings)
         answered = set()
@@ -537,7 +540,9 @@ class FileAsker(PictureAsker):
                     f"{where}: answers a question that is not asked here; give another --out"
                 )
             if self.once and question in answered:
-                raise InputError(f"{where}: is answered twice; keep one")
+                raise InputError(
+                    f"{where}: is the second answer to the same question; keep only one answer"
+                )
             answered.add(question)
         return frozenset(answered)
 
@@ -591,8 +596,9 @@ class FileAsker(PictureAsker):
         if not cost.outside:
             return []
         return [
-            f"{len(cost.outside)} pictures are too small for the boxes asked about: "
-            f"{some_of(cost.outside)}; are these the pictures that were annotated?"
+            f"some boxes in the questions lie outside their pictures, in {len(cost.outside)} of "
+            f"the pictures: {some_of(cost.outside)}; check that the pictures are those that were "
+            "annotated"
         ]
 
     def run(self) -> Unasked:

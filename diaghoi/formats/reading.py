@@ -111,7 +111,7 @@ _BELONGS = {
     "ids": ("v-coco", "--read ids"),
     "image_id": ("v-coco-results", "--read image-id"),
 }
-# The content of each kind of file, and how to use it.
+# For each kind of file: the name of its content, and how the user should give the file.
 _KINDS: dict[str, tuple[str, str]] = {
     "annotations": ("annotations", "give it as --annotations"),
     "predictions": ("predicted triplets", "give it as the prediction file"),
@@ -138,7 +138,7 @@ def known_formats() -> dict[str, Format]:
             loaded = entry.load()
             if isinstance(loaded, type) and issubclass(loaded, Format):
                 loaded = loaded()
-        except Exception as error:  # whatever the other package does
+        except Exception as error:  # any exception that the other package raises
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
         else:
             problem = "" if isinstance(loaded, Format) else f"is a {type(loaded).__name__}"
@@ -201,7 +201,7 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
     Raises
     ------
     InputError
-        If no format recognises the file, or the chosen format does not.
+        If the file is in no known format, or not in the chosen format.
     """
     items = len(content.value) if isinstance(content.value, list | tuple | dict) else 0
     if items > MOST_ITEMS:
@@ -232,7 +232,7 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
 def _data_set(
     content: Content, format: Format, given: Vocabulary | None, *, fitting: bool
 ) -> tuple[Vocabulary, tuple[str, ...]]:
-    """Determine the data set, with notes, from the content of a file and the user's choice."""
+    """Determine the data set of a file from the content and the user's choice; return notes too."""
     shown, doubts, file = format.dataset(content), Doubts(), content.file
     if given is None or shown is None:
         doubts = format.doubts(content)
@@ -256,8 +256,8 @@ def _data_set(
         return vocabulary(shown or "hico-det"), doubts.evidence
     if shown is not None and shown not in names and (given.known or format.only):
         raise InputError(
-            f"{file}: is for {shown} ({format.name}), but {given.name} is expected here; "
-            f"give a file for {given.name}, or the file's own --dataset"
+            f"{file}: is for {shown} ({format.name}), but {given.name} is expected here; give a "
+            f"file for {given.name}, or give --dataset for the data set of this file"
         )
     return given, ()
 
@@ -306,13 +306,13 @@ def _keys(keys: list[Any]) -> str:
     return f"the keys {some_of(names, 8)}" if keys else "no keys"
 
 
-# Limits: keys of a file to examine, similarity at which a key counts as misspelt, and shared keys
-# needed to mention a format.
+# Limits: the number of keys examined in a file, the similarity at which a key counts as misspelt,
+# and the number of shared keys needed to mention a format.
 _MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.75, 2
 
 
 def _nearest(keys: list[Any]) -> str:
-    """Name the format that shares the most keys with a file, and the other keys that it needs."""
+    """Name the format that shares the most keys with a file, and the keys that the file lacks."""
     names = [key for key in keys if isinstance(key, str) and len(key) <= LONGEST_NAME]
     shared = {
         format.name: (
@@ -330,7 +330,11 @@ def _nearest(keys: list[Any]) -> str:
     others = [key for key in names if key not in format.keys]
     like = {key: "".join(get_close_matches(key, others, 1, _ALIKE)) for key in missing}
     told = [f"{key!r} (here {like[key]!r})" if like[key] else repr(key) for key in missing]
-    lacks = f"without {some_of(told)}" if missing else "but not its values"
+    lacks = (
+        f"without {some_of(told)}"
+        if missing
+        else "whose keys are all present, but with other values"
+    )
     return f"; nearest is {name}, {format.title}, {lacks}"
 
 
@@ -378,7 +382,7 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
 def _open(
     content: Content, reading: Reading, *, fitting: bool = True
 ) -> tuple[Recognised, SceneSource]:
-    """Read loaded content, but leave what can be read on demand in the file."""
+    """Convert loaded content to scenes; values that can be read on demand stay in the file."""
     dataset = reading.get("dataset")
     given = None if dataset is None else vocabulary(dataset)
     content, format, kind = matching(content, reading.get("format"))
@@ -419,10 +423,11 @@ def _open(
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
-    Files of other data sets may use the same numbers. One in a hundred annotated HOI-A triplets is
-    not an HOI class. Such mistakes are tolerated in annotations only if image names show the data
-    set (``named``). The best predictions decide. Files in the package's own format name their data
-    set.
+    Files of other data sets may use the same class numbers with other meanings. One in a hundred
+    annotated HOI-A triplets is not an HOI class. For data sets other than HOI-A, annotations may
+    contain a few triplets that are not HOI classes only if image names show the data set
+    (``named``). In predictions, only the triplets with the highest scores are checked. Files in the
+    package's own format name their data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return
@@ -447,13 +452,13 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
 
 
 def _annotated_classes(path: Path, words: Vocabulary) -> IntArray:
-    """Return the HOI classes in a data set's annotations; none while they are being read."""
+    """Return the annotated HOI classes of a data set; empty while annotations are being read."""
     none = np.zeros(0, dtype=np.int64)
     if words.annotations is None or words.annotations.resolve() == path.resolve():
         return none
     try:
         hoi = read_annotations(words.annotations, dataset=words).triplet_class
-    except InputError:  # a command that needs them reports what is wrong
+    except InputError:  # a command that needs the annotations reports the error
         return none
     return np.unique(hoi[hoi >= 0])
 
@@ -485,7 +490,7 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     """Open annotations for :func:`diaghoi.diagnose`, like :func:`open_predictions`.
 
     Parameters and errors are as in :func:`read_annotations`; errors in a file's values may be
-    raised later, when they are read.
+    raised only later, when the values are read.
     """
     check_reading(reading)
     with collector_off():
@@ -526,11 +531,11 @@ def read_predictions(
 def open_predictions(
     path: _Path, *, pairs: _Path | None = None, **reading: Unpack[Reading]
 ) -> SceneSource:
-    """Open predictions for :func:`diaghoi.diagnose`, which reads files of the package in blocks.
+    """Open predictions for :func:`diaghoi.diagnose`; files in diaghoi's format are read in blocks.
 
-    Such files may be larger than memory; other files are read completely. Parameters and errors are
-    those of :func:`read_predictions`; errors in a file's values may be raised later, when they are
-    read.
+    Files in diaghoi's own format may be larger than memory; other files are read completely.
+    Parameters and errors are those of :func:`read_predictions`; errors in a file's values may be
+    raised only later, when the values are read.
     """
     return open_both(path, pairs=pairs, annotated=False, **reading)[0]
 
@@ -552,8 +557,8 @@ def open_both(
     annotated : bool
         Whether annotations are wanted.
     fitting : bool
-        Whether predictions must fit a known data set if ``reading`` names none; False if the
-        annotations decide on the data set.
+        Whether predictions must fit a known data set if ``reading`` names no data set; False if the
+        annotations determine the data set.
 
     Raises
     ------
@@ -565,7 +570,7 @@ def open_both(
     if pairs is not None:
         triplets, objects = scenes.load(), reading.get("objects")
         if objects is None and triplets.numbering_found and triplets.vocabulary.agents is None:
-            # Pair files have a fixed numbering; the triplets' boxes show the detector's numbering.
+            # Pair files do not show how the detector numbers objects; the boxes of the triplets do.
             # V-COCO ignores the object labels of pairs.
             objects = triplets.numbering
         origin = reading.get("origin")
@@ -625,9 +630,9 @@ def open_file(
 
 
 def _of_kind(kind: Kind, found: Recognised, scenes: SceneSource) -> SceneSource:
-    """Reject files of a different kind, and annotations without images."""
+    """Reject files that are not of the given kind, and annotations without images."""
     if kind == "annotations" and len(scenes) == 0:
-        raise InputError(f"{scenes.source}: no images; annotations are needed")
+        raise InputError(f"{scenes.source}: contains no images; give a file with annotations")
     if found.kind != kind and (len(scenes) or kind == "predictions"):
         raise InputError(
             f"{scenes.source}: holds {found.kind} ({found.format}), but {_KINDS[kind][0]} are "
@@ -655,7 +660,7 @@ def check_reading(reading: Reading) -> None:
         check_format(format)
     for key in ("origin", "verbs", "classes"):
         if (first := reading.get(key)) not in (None, 0, 1):
-            raise InputError(f"--read {key}={first}: files count from 0 or from 1")
+            raise InputError(f"--read {key}={first}: the numbers in a file start at 0 or at 1")
     boxes, top = reading.get("boxes"), reading.get("top")
     if boxes not in (None, *LAYOUTS):
         raise InputError(

@@ -51,7 +51,7 @@ class Images:
     size : int
         Size of the file in bytes, an upper bound on the number of rows.
     owner : str
-        What the dicts describe, if not images.
+        What each dict describes, for messages: ``image`` or another noun.
     """
 
     file: str
@@ -94,11 +94,14 @@ class Images:
     def notes(self) -> tuple[str, ...]:
         """Return a note if the images have no names."""
         if self.rows and not self.names[0]:
-            return (f"{self.file}: images have no names; they are joined by index",)
+            return (
+                f"{self.file}: images have no names, so they are matched with the images of other "
+                "files by index",
+            )
         return ()
 
     def table(self, field: str, arrays: Mapping[str, str] | None = None) -> RecordTable:
-        """Return a table of the images: the list of rows under a key of each image.
+        """Return a table with the rows that each image lists under a key.
 
         Parameters
         ----------
@@ -219,7 +222,7 @@ class RecordTable:
         return chain.from_iterable(self.lists)
 
     def has(self, key: str) -> bool:
-        """Check whether any row has this column; then all rows must have it."""
+        """Check whether any row has this column; if so, all rows must have the column."""
         return (self.done > 0 and key in self.columns) or any(map(contains, self, repeat(key)))
 
     def holding(self, key: str) -> int:
@@ -251,7 +254,7 @@ class RecordTable:
         return self.vectors(key, 4, "is not four numbers (x1, y1, x2, y2)")
 
     def vectors(self, key: str | None, width: int, problem: str) -> FloatArray:
-        """Return a (rows, width) float64 column, or report the first row with ``problem``."""
+        """Return a (rows, width) float64 column; ``problem`` describes a bad row in the error."""
         return self._column(key, width, problem)
 
     def _column(self, key: str | None, width: int, problem: str) -> FloatArray:
@@ -295,7 +298,7 @@ class ColumnTable(RecordTable):
 
 
 def _array(lists: Sequence[Any], key: str | None, width: int, count: int) -> FloatArray:
-    """Convert a column with this number of rows: numbers, or vectors if there is a width."""
+    """Convert a column of ``count`` rows: numbers, or vectors if ``width`` is not 0."""
 
     def values() -> Iterator[Any]:
         rows = chain.from_iterable(lists)
@@ -334,18 +337,19 @@ def take(
 ) -> list[RecordTable]:
     """Convert all columns of a file, freeing its images in groups.
 
-    The columns and the much larger lists and dicts are therefore never in memory together. The
-    first image with a bad row, or with other columns than the file's first row, is kept with all
-    images after it.
+    The columns and the lists and dicts, which are much larger, are never all in memory at the same
+    time. Conversion stops before the group of images that contains a bad row, or a row with other
+    columns than the first row of the file.
 
     Parameters
     ----------
     images : Images
-        The images; apart from the columns, only the name of the first image is read.
+        The images; the dict of the first image stays, because its name is read later.
     tables : sequence of RecordTable
         All tables of the images.
     widths : sequence of mapping of int
-        For each table and possible column, the length of its vectors; 0 if it holds numbers.
+        For each table and possible column, the length of the column's vectors; 0 for a column of
+        numbers.
     optional : sequence of set of str
         Optional columns of each table.
     """

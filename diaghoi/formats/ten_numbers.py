@@ -1,9 +1,9 @@
 """Read files that list each triplet's class, score, and eight numbers for both boxes.
 
 Objects, verbs and HOI classes are numbered from zero in the data set's official order; boxes are
-zero-based xyxy. The files have no separate verb scores. Boxes of an image with the same coordinates
-and category are merged. If images are named by numbers, these are the numbers at the end of their
-file names.
+zero-based xyxy. The files have no separate verb scores. Within an image, boxes with the same
+coordinates and category are merged. If images are named by numbers, each number is the one at the
+end of the image's file name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
 _NO_BOXES = "is not eight numbers, four for each box"
 HICO_CLASSES = 600
-# Longer numbers are not classes, and Python rejects very long ones.
+# Maximum number of digits of a class; Python cannot convert very long numbers.
 _DIGITS = 18
 # Index of the score and of the first number of the boxes in a row, by the length of the row.
 _PLACES = {10: (1, 2), 11: (9, 1)}
@@ -66,7 +66,8 @@ class CmdSe(Format):
     A dict of ``scores``, ``boxes`` and ``keys``, each ``{HOI class: list}`` with one entry per
     prediction: the score, the human and object boxes, and the image number. ``gts`` contains the
     annotations: ``{HOI class: {image number: (n, 8) array}}``. The classes are HOI classes of
-    HICO-DET or SWIG-HOI. :class:`SwigHoi` reads the same rows before they are collected by class.
+    HICO-DET or SWIG-HOI. :class:`SwigHoi` reads files in which the predictions of these detectors
+    are grouped by image.
     """
 
     name = "cmd-se"
@@ -124,9 +125,9 @@ class Converted(Format):
     """Read the files of GEN-VLKT's converter for the MATLAB evaluator: ``detections_XX.mat``.
 
     As in :mod:`diaghoi.formats.hico_mat`, there is one file per object, numbered from one in COCO
-    order. Here, however, ``all_boxes`` lists predictions: rows of five cells with the human box,
-    the object box, the image number, the class (its index among the object's classes in official
-    order, from 0), and the score times 1000.
+    order. However, ``all_boxes`` lists predictions: rows of five cells with the human box, the
+    object box, the image number, the class (its index among the object's classes in official order,
+    from 0), and the score times 1000.
     """
 
     name = "hico-converted-mat"
@@ -145,7 +146,7 @@ class Converted(Format):
                     return None
                 filled = path if filled is None and stored.shape[0] else filled
             row = () if filled is None else read_variable(filled, "all_boxes")[0]
-        except InputError:  # the reader of the other files explains the problem
+        except InputError:  # the format of :mod:`hico_mat`, tried next, reports the problem
             return None
         return "predictions" if tuple(np.size(cell) for cell in row) == _CELLS else None
 
@@ -204,8 +205,8 @@ def _scenes(
     """Sort triplets by image, then by descending score, then by class.
 
     The columns are class, image, both boxes, score, and optionally the scores of the human box,
-    object box and action. The number of an image is the number in its name or, given ``names``, its
-    index there.
+    object box and action. The number of an image is the number in the image name or, if ``names``
+    is given, the index of the image in ``names``.
     """
     order = np.lexsort((columns[0], -columns[3], columns[1]))
     hoi, image, boxes, score, *others = (column[order] for column in columns)
@@ -239,12 +240,12 @@ class SwigHoi(Format):
     Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``box_annotations``
     (``{bbox, category_id}``) and ``hoi_annotations`` (``{subject_id, object_id, action_id}``),
     where subject and object are box indices within the image; optionally ``width`` and ``height``.
-    Predictions are ``{image: [[HOI id, score, 8 box numbers], ...]}``; if images are named by
-    numbers, these may also be strings. CMD-SE and INP-CC also write such predictions for HICO-DET,
-    with its 600 HOI classes: images named by numbers may belong to either data set. THID's
+    Predictions are ``{image: [[HOI id, score, 8 box numbers], ...]}``; image numbers may also be
+    strings. CMD-SE and INP-CC also write predictions for HICO-DET, with its 600 HOI classes, in
+    this layout: if images are named by numbers, a file may be for HICO-DET or for SWIG-HOI. THID's
     ``hico_interaction_results.pkl`` is a list indexed by image number, with rows of eleven numbers:
-    HOI id, human box, object box, score, running number. Rows of either length are read from dicts
-    and from lists.
+    HOI id, human box, object box, score, running number. Rows of ten and of eleven numbers are read
+    both from dicts and from lists.
     """
 
     name = "swig-hoi"
@@ -268,7 +269,9 @@ class SwigHoi(Format):
             return Doubts()
         images = [rows for rows in value.values() if is_list(rows)]
         if sum(map(len, images)) > max(content.size, SMALL):
-            return Doubts()  # the list repeats itself endlessly; the reader rejects it
+            return (
+                Doubts()
+            )  # rows are repeated far beyond the size of the file; the reader rejects the file
         rows = chain.from_iterable(images)
         first = (row[0] for row in rows if is_list(row) and len(row) in _PLACES)
         if any(isinstance(hoi, int | float) and hoi > HICO_CLASSES for hoi in first):

@@ -1,8 +1,8 @@
 """Read text: JSON, JSON Lines, and plain data as Python prints it.
 
-Some code bases save ``json.dump(str(results), file)``: a JSON file with one string. Nothing in such
-a text is ever executed: C-level passes rewrite it as JSON, and the JSON decoder rejects everything
-else.
+Some code bases save ``json.dump(str(results), file)``: a JSON file with one string. Printed Python
+data is never executed: regular expressions rewrite the text as JSON, and the JSON decoder rejects
+whatever is not plain data.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from diaghoi.formats.pickle import collector_off
 STARTS = (b"[", b"{", b'"')
 """Possible beginnings of readable texts."""
 
-# A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
-# empty list 56 in Python. A dict takes three times as much.
+# A text with more lists than these limits allow is a memory bomb: "[]," takes three bytes in the
+# file, and an empty list 56 in Python. A dict takes three times as much memory as a list.
 _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
 # Separator that precedes every list or dict but the first.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
@@ -37,28 +37,28 @@ _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _CONTENT = rf"[^%s\\\0-\x1f]*(?:{_ESCAPE.pattern}[^%s\\\0-\x1f]*)*"
 _QUOTED = "|".join(f"{quote}{_CONTENT}{quote}" % (quote, quote) for quote in ("'", '"'))
 _STRING = re.compile(f"({_QUOTED})")
-# A string with its prefix, and the ")" of np.str_(...). The first pattern is for texts without '"'
-# and "\\".
+# A string with the text before it, and the ")" of np.str_(...). The first pattern is for texts
+# without '"' and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# A character that JSON lacks. Errors keep this character or are marked with it, so that the decoder
-# rejects them.
+# A character that JSON lacks. Invalid text keeps this character or is marked with it, so that the
+# JSON decoder rejects the text.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
-# Spaces in place of a scalar's name: about half as many letters, so that offsets in the text and in
-# the JSON stay close.
+# Spaces on each side of a NumPy scalar, in place of its name and parentheses, so that offsets in
+# the text and in the JSON stay close.
 _AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
 )
 # NumPy prints 1.0 as "1.", which is not valid JSON.
 _POINT = re.compile(r"(?<=\d)\.(?!\d)")
-# Each word has a letter other than the "e" in numbers.
+# Each word below has a letter other than the "e" in numbers.
 _LETTER, _WORD = re.compile("[A-Zac-df-z_]"), re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
 _WORDS = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity"}
 _WORDS |= {"np.True_": "true", "np.False_": "false", "np.nan": "NaN", "np.inf": "Infinity"}
 _WORDS |= {word: _WRONG + word for word in ("true", "false", "null", "NaN", "Infinity")}
-# Prefix of keys that are integers. Larger integers can be chosen to have the same hash, which takes
-# quadratic time.
+# Prefix of keys that are integers. Keys have at most 18 digits: longer integers could be chosen to
+# have equal hashes, and then building a dict would take quadratic time.
 _INTEGER = "\udbff"
 _TOKEN = re.compile(
     r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
@@ -164,7 +164,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
     Raises
     ------
     InputError
-        If the file is a memory bomb; damage ends the list.
+        If the file is a memory bomb. At a damaged value, reading stops without an error.
     """
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
         text = stream.read(most)
@@ -175,7 +175,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
         try:
             value, place = decoder.raw_decode(text, start.end())
         except (ValueError, RecursionError):
-            break  # truncated here; errors elsewhere are reported when everything is read
+            break  # cut off here; reading the whole file reports any other error
         values.append(value)
     return values
 
@@ -184,7 +184,8 @@ def _check_lists(text: str, file: str) -> None:
     lists = text.count("[") + text.count("(") + _LISTS_PER_DICT * text.count("{")
     if lists > _FREE_LISTS + len(text) // _BYTES_PER_LIST:
         raise InputError(
-            f"{file}: consists mostly of empty or tiny lists and dicts; write their contents"
+            f"{file}: consists mostly of empty or tiny lists and dicts, as in a memory bomb; "
+            "write the file again without empty ones"
         )
 
 
@@ -210,9 +211,9 @@ def load_literal(text: str, file: str) -> Any:
     Raises
     ------
     InputError
-        If the text is damaged or truncated, would execute something, or cannot be represented. The
-        message gives the location, an excerpt and advice. Also raised for other objects, and for
-        arrays that NumPy abbreviated.
+        If the text is damaged or truncated, contains code, or cannot be represented. The message
+        gives the location, an excerpt and advice. The error is also raised for objects of other
+        types, and for arrays that NumPy abbreviated.
     """
     first, last = text[:_EXCERPT].lstrip()[:1], text[-_EXCERPT:].rstrip()[-1:]
     if last != {"[": "]", "{": "}"}.get(first, last):
@@ -268,7 +269,7 @@ def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
 
 
 def _pieces(text: str, strings: int) -> Iterator[str]:
-    """Split a text into pieces of a few strings each, never inside a string."""
+    """Split a text into pieces with at most ``strings`` quoted strings, never inside a string."""
     piece = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
     pattern, start = re.compile(f"(?:{piece}){{1,{strings}}}"), 0
     while start < len(text):
@@ -280,7 +281,8 @@ def _pieces(text: str, strings: int) -> Iterator[str]:
 def _as_json(text: str, brackets: list[str] | None, strings: int = 1000) -> Iterator[str]:
     """Rewrite a text as JSON; where the text is malformed, the JSON is malformed, too.
 
-    Tuples and integer keys are rewritten, too, if a list of open brackets is given.
+    Tuples and integer keys are rewritten, too, if ``brackets`` is a list, which collects the open
+    brackets.
     """
     for piece in _pieces(text, strings):
         plain = '"' not in piece and "\\" not in piece
@@ -321,7 +323,7 @@ def _code_as_json(code: str) -> str:
 
 
 def _array_as_json(array: re.Match[str]) -> str:
-    """Return the values of a printed array, or the unchanged call if they are not one list."""
+    """Return the values of a printed array, or the call unchanged if they do not form one list."""
     values = array[1]
     depth = len(values) - len(values.lstrip("["))
     if depth and values.count("]" * depth) != 1:
@@ -330,7 +332,7 @@ def _array_as_json(array: re.Match[str]) -> str:
 
 
 def _token_as_json(token: str, brackets: list[str]) -> str:
-    """Rewrite a tuple as a list, and an integer as a dict key; mark wrong brackets."""
+    """Rewrite a bracket of a tuple, or an integer key, as JSON; mark a wrong bracket."""
     if token in ("[", "{", "("):
         brackets.append(token)
         return token.replace("(", "[")

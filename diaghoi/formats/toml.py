@@ -18,7 +18,8 @@ else:
     import tomli as tomllib
 
 
-# The time to parse a dotted key grows with the square of its parts; keys here have at most two.
+# The time to parse a dotted key grows with the square of the number of parts; the keys that diaghoi
+# reads have at most two parts.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
 # Largest size: a thousand models with long paths and descriptions need less, and parsing this much
@@ -32,7 +33,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be opened, is too large or invalid.
+        If the file cannot be opened, is too large, or is invalid.
     """
     try:
         size = ordinary(path).stat().st_size
@@ -41,7 +42,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     try:
-        # The end of a large file is not read, and may cut a character.
+        # The rest of a large file is not read, so the text may end in the middle of a character.
         text = getincrementaldecoder("utf-8")().decode(data, final=size <= _LARGEST)
     except UnicodeDecodeError:
         raise InputError(
@@ -49,11 +50,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         ) from None
     if size > _LARGEST:
         raise InputError(
-            f"{path}: has {size:,} bytes, and a TOML file may have {_LARGEST:,}; remove what it "
-            "does not need, or split it"
+            f"{path}: has {size:,} bytes, and a TOML file may have at most {_LARGEST:,}; shorten "
+            "or split the file"
         )
     if _DEEP.search(data):
-        raise InputError(f"{path}: not valid TOML here (a key with too many parts)")
+        raise InputError(f"{path}: not a TOML file for diaghoi (a key has too many parts)")
     try:
         content: dict[str, Any] = tomllib.loads(text.replace("\r\n", "\n"))
         return content
@@ -70,7 +71,7 @@ def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> 
     Raises
     ------
     InputError
-        If a key is unknown; the message names the first one and lists the known keys.
+        If a key is unknown; the message names the first unknown key and lists the known keys.
     """
     for key in content:
         if key not in known:

@@ -1,9 +1,9 @@
 """Rebuild the tensors in files of ``torch.save`` as NumPy arrays.
 
-The pickle in such a file refers to storages by persistent ids. A storage is a sequence of numbers
-of one type. A tensor is a view of a storage with an offset and strides; since strides may be 0 or
-overlap, a few bytes can describe an array of any size. Each tensor must lie within its storage, and
-its full size counts towards the limit of the file.
+The pickle in a file of ``torch.save`` refers to storages by persistent ids. A storage is a sequence
+of numbers of one type. A tensor is a view of a storage with an offset and strides; since strides
+may be 0 or overlap, a few bytes can describe an array of any size. Each tensor must lie within its
+storage, and the full size of the tensor counts towards the limit of the file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REAL = {
 
 
 class _Storage(Inert):
-    """A sequence of numbers of which tensors are views."""
+    """A storage: a sequence of numbers, which one or more tensors share."""
 
     __slots__ = ("numbers",)
 
@@ -73,7 +73,8 @@ def _tensor(
     """Rebuild a tensor; its hooks and ``requires_grad`` do not matter and are ignored."""
     if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
         raise UnpicklingError("a tensor has no storage, or no valid offset in one")
-    # The last dict shows conjugated and negated views. Hashing tuples could take forever.
+    # The last argument, a dict, marks conjugated and negated views. Values are not hashed, because
+    # hashing nested tuples could take forever.
     if any(more[1:]) or not all(isinstance(value, bool | dict) for value in more):
         raise UnpicklingError("a tensor is not in PyTorch's layout")
     size, numbers = size_of(shape), storage.numbers
@@ -82,7 +83,7 @@ def _tensor(
     limit.build(size * numbers.itemsize)
     if not size:
         return np.zeros(shape, numbers.dtype)
-    # A stride that is never taken may be too large for NumPy.
+    # The stride of an axis of length 1 is never used, and may be too large for NumPy.
     steps = [step if length > 1 else 0 for length, step in zip(shape, strides, strict=True)]
     if offset + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) >= len(numbers):
         raise UnpicklingError(f"a tensor of shape {shape!r:.60} reaches beyond its storage")
@@ -101,7 +102,7 @@ _NAMES = NAMES | {
 
 
 def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
-    """Provide the storages to the pickle in a file of ``torch.save``.
+    """Return what the unpickler needs to load the storages of a ``torch.save`` file.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
     big : bool
         Whether numbers are stored in big-endian order.
     """
-    content = cache(read)  # read when a tensor first refers to it
+    content = cache(read)  # a storage is read when a tensor first refers to it
 
     @cache
     def numbers(kind: str, key: str) -> Array:
@@ -121,13 +122,13 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
         data = content(key)
         data = data[: len(data) // real.itemsize * real.itemsize].view(real)
         values: Array = np.asarray(data, dtype=real.newbyteorder("="))
-        if kind == "BFloat16":  # the upper half of float32
+        if kind == "BFloat16":  # bfloat16 is the upper half of float32
             return np.asarray(values.astype(np.uint32) << 16, dtype=np.uint32).view(np.float32)
         # In NumPy, boolean bytes other than 0 and 1 are invalid.
         return np.asarray(values != 0) if kind == "Bool" else values
 
     def load(pid: Any) -> _Storage:
-        """Return the storage of a persistent id: type, key, device and number of values."""
+        """Return the storage of a persistent id (type, key, device and number of values)."""
         kinds = (str, Constructor, str, str, int)
         is_storage = type(pid) is tuple and tuple(map(type, pid)) == kinds
         if not is_storage or pid[0] != "storage" or pid[1].make not in _REAL:

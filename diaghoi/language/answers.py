@@ -21,8 +21,8 @@ from diaghoi.language.asking import Client, Message
 
 Question = TypeVar("Question")
 
-_SHOWN = 60  # bytes of a line, and letters of a setting, in messages
-_LONGEST = 500  # letters of a reply that are kept with its score
+_SHOWN = 60  # maximum bytes of a line, and letters of a setting, in messages
+_LONGEST = 500  # maximum letters of a reply that are kept with its score
 _SCORE = ("question", "kind", "a", "b", "score", "reply")
 
 
@@ -30,13 +30,13 @@ class AnswerFile:
     """A file of JSON lines to which one process at a time appends, from any number of threads.
 
     The open file is locked against other processes, except on Windows and on file systems without
-    locks. ``lines`` has the lines of the file, and ``kept`` counts the lines added since it was
-    opened. ``make`` creates the file immediately rather than with its first line.
+    locks. ``lines`` has the lines of the file, and ``kept`` counts the lines added since the file
+    was opened. ``make`` creates the file immediately rather than with its first line.
 
     Raises
     ------
     InputError
-        If the file has other content, is in use, or cannot be opened.
+        If the file has content other than answers, is in use, or cannot be opened.
     """
 
     # Keys of every line. The first key is written first, to distinguish an incomplete first line
@@ -77,7 +77,8 @@ class AnswerFile:
     def repair(self) -> None:
         """Remove an incomplete last line, or add the line break that a complete last line lacks.
 
-        Opening a file does not change it, because a run may stop after its estimate.
+        Opening a file leaves the file unchanged, because a run may stop after the estimate of its
+        cost.
 
         Raises
         ------
@@ -103,8 +104,8 @@ class AnswerFile:
         with self._lock:
             if self._file < 0:
                 self._open()
-                # Another run created the file after this run had started, so its lines were not
-                # read.
+                # Another run created the file after this run had started, so this run has not read
+                # the lines.
                 if os.fstat(self._file).st_size:
                     self.close()
                     raise InputError(f"{self.path}: another run wrote to it; run the command again")
@@ -116,8 +117,8 @@ class AnswerFile:
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
         """Raise an ``InputError`` for lines whose settings differ from this run's.
 
-        The mapping has the settings that must agree, each with its option; the mapping may be
-        empty.
+        ``options`` has the settings that must agree, each with its command-line option, which may
+        be empty.
         """
         for number, line in enumerate(self.lines, 1):
             where = f"{self.path}: line {number}"
@@ -181,7 +182,7 @@ class AnswerFile:
         return value if whole else None
 
     def _append(self, data: bytes) -> None:
-        """Append all data or nothing, and wait until it is on disk; first repair the end."""
+        """Repair the end of the file, append all data or nothing, and wait for the disk."""
         try:
             if self._end is not None:
                 whole, missing = self._end
@@ -283,8 +284,8 @@ def ask_until_read(
         Questions by key in the store.
     names, word, read : callable
         Functions that return, in this order: the kind and both names of a question, for the store;
-        the messages that ask questions, which say whether earlier replies were unreadable; and the
-        scores in a reply to the given number of questions.
+        the messages that ask some questions, given whether earlier replies were unreadable; and the
+        scores in a reply, given the number of questions.
     asks : int
         Maximum number of messages.
     """
@@ -307,13 +308,13 @@ def ask_until_read(
 
 
 def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str | None]:
-    """Parse lines with a number and an answer, the two groups of a pattern.
+    """Parse the lines of a reply by a pattern, whose groups are a number and an answer.
 
     Returns
     -------
     list of str or None
-        The answers to 1, 2 and so on in lower case; None for a number without an answer, or with
-        two different answers.
+        The answers to questions 1, 2 and so on, in lower case; None for a number without an answer,
+        or with two different answers.
     """
     answers: dict[int, set[str]] = {}
     for line in strip_reasoning(reply).strip().splitlines():

@@ -3,7 +3,7 @@
 Temporary failures (429, 5xx, timeouts, broken connections, damaged replies) are retried with
 increasing pauses; permanent failures (such as 401 and 404) end the run at once with a one-line
 message. API keys come only from the environment and never appear in messages, and redirects are not
-followed, so keys stay with their server.
+followed, so each key is sent only to its own server.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 
 _PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
 _SOON = 0.5  # seconds
-_LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer one
-_LONGEST_ASKED = 600.0  # seconds that a server may ask for; more ends the attempts
+_LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer pause
+_LONGEST_ASKED = 600.0  # seconds; if a server asks for a longer pause, the attempts end
 # Shorter keys, such as "none" or "x" for servers without keys, may be ordinary words of a reply.
 _SHORTEST_KEY = 16
 
@@ -56,8 +56,8 @@ class Endpoint:
     Raises
     ------
     InputError
-        If the text is not an address, the address has a password, or a variable is not set or does
-        not hold a key.
+        If the URL is invalid or has a password or query, there is no model name, or a variable is
+        not set or does not hold a key.
     """
 
     url: str
@@ -81,14 +81,15 @@ class Endpoint:
             )
         if not self.model:
             raise InputError(f"{self.url}: names no model; give URL,MODEL")
-        # Header libraries quote refused values, so such a key would end up in a message.
+        # HTTP libraries quote header values that they refuse, so an invalid key would end up in a
+        # message.
         if self.key_variable is not None and not re.fullmatch("[ -~]+", self.key):
             # The user may have given the key itself instead of the name of a variable.
             named = self.key_variable if self.key else "that is to hold its API key"
             raise InputError(
                 f"{self.model}: the environment variable {named} is not set, or contains line "
-                "breaks or characters that an API key cannot have; set it to the key alone, and "
-                "give its name"
+                "breaks or characters that an API key cannot have; set the variable to the key "
+                "alone, and give the name of the variable"
             )
 
     @property
@@ -110,7 +111,8 @@ class Endpoint:
 class Reply(NamedTuple):
     """The reply of a model.
 
-    The tokens with log probabilities; empty if the server does not return them.
+    ``tokens`` has the tokens with log probabilities; empty if the server does not return
+    probabilities.
     """
 
     text: str
@@ -164,8 +166,8 @@ class Client:
     _send: Callable[[bytes], httpx2.Response | str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Created here rather than with the first question, so that problems appear before any
-        # preparation.
+        # The connection is set up here rather than with the first question, so that problems appear
+        # before any preparation.
         try:
             from diaghoi.language.completions import connect
         except ModuleNotFoundError:
@@ -176,7 +178,7 @@ class Client:
         self._send = connect(self.endpoint.base_url, lambda: self.endpoint.key, self.timeout)
 
     def ask(self, messages: Sequence[Message]) -> str:
-        """Return the text of the reply to a question; the model itself may decline to answer in it.
+        """Return the text of the reply to a question; the text may be a refusal by the model.
 
         Parameters and errors are as in :meth:`reply`.
         """
@@ -229,8 +231,8 @@ class Client:
                 pause = longest * random.uniform(0.5, 1.0)
             elif pause > _LONGEST_ASKED:
                 problem += (
-                    f" (asks to wait {pause:,.0f} seconds, more than the {_LONGEST_ASKED:,.0f} "
-                    "that are waited for)"
+                    f" (the server asks to wait {pause:,.0f} seconds, more than the allowed "
+                    f"{_LONGEST_ASKED:,.0f})"
                 )
                 break
             if attempt + 1 < self.tries:
@@ -240,7 +242,8 @@ class Client:
     def _temporary(self, response: httpx2.Response) -> str:
         """Describe a temporary failure; raise an error if the failure is permanent."""
         status = response.status_code
-        # The key is removed before truncation, which might leave part of it.
+        # The key is removed before the text is truncated, because truncation might leave part of
+        # the key.
         said = self._without_key(" ".join(response.content.decode("utf-8", "replace").split()))
         phrase = _PHRASES.get(status, "")
         problem = f"HTTP {status} {phrase}: {said:.200}".rstrip(": ")
@@ -255,14 +258,14 @@ class Client:
             404: "check the URL and the model name",
         }
         if 300 <= status < 400:
-            advice[status] = "give the URL to which it redirects"
+            advice[status] = "give the URL to which the server redirects"
         raise InputError(
             f"{self.endpoint.host}: {self.endpoint.model}: {problem}; "
             f"{advice.get(status, 'the request would fail again')}"
         )
 
     def _without_key(self, text: str) -> str:
-        """Remove the key from a text of a server or library."""
+        """Remove the API key from a text that a server or library returned."""
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
 
 
@@ -285,7 +288,7 @@ def _read(content: bytes) -> Reply:
 
 
 def _pause_asked(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait that a server requests, as seconds or a date, or None."""
+    """Return the wait that a server requests, in seconds; None if it requests no wait."""
     for name, divisor in (("Retry-After-Ms", 1000), ("Retry-After", 1)):
         with suppress(ValueError):
             return float(headers.get(name, "")) / divisor
@@ -297,7 +300,7 @@ def _pause_asked(headers: Mapping[str, str]) -> float | None:
 
 
 class Outcome(NamedTuple):
-    """The tag of a question, with its result or with the reason why there is none."""
+    """The tag of a question, with its result or with the reason why it has no result."""
 
     tag: Any
     value: Any = None
@@ -321,7 +324,7 @@ def ask_all(
         Asks the question with the given tag through the client, and stores the answer; runs in
         threads.
     tags : iterable
-        One tag per question. Tags are drawn as needed.
+        One tag per question. Tags are taken from the iterable as needed.
     client : Client
         Client that is stopped when the caller stops or an error ends the run.
     workers : int
@@ -330,7 +333,7 @@ def ask_all(
         Number of consecutive questions without a reply that end the run with an ``InputError``;
         refusals count only until the first answer.
     proven : bool
-        Whether the model has answered such questions in an earlier run.
+        Whether the model has already answered a question in an earlier run.
     """
     tags = iter(tags)
     failed = 0
@@ -360,8 +363,9 @@ def ask_all(
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
-            # Interrupts, and callers that stop iterating, also end up here. Pauses end, but the run
-            # waits for pending requests: they are paid for, and their threads store the answers.
+            # Interrupts, and callers that stop iterating, also lead to this block. Pauses end, but
+            # the run waits for pending requests: they are paid for, and their threads store the
+            # answers.
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
@@ -375,7 +379,8 @@ def read_endpoint(text: str, option: str) -> Endpoint:
     Raises
     ------
     InputError
-        If the text is anything else, or a variable is not set; the message names the option.
+        If the text has neither of the two forms, or a variable is not set; the message names the
+        option.
     """
     url, *rest = (part.strip() for part in text.split(","))
     if not 1 <= len(rest) <= 2 or not all(rest):
@@ -389,7 +394,7 @@ def read_endpoint(text: str, option: str) -> Endpoint:
 
 
 def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
-    """Read several models that answer the same questions, like :func:`read_endpoint`.
+    """Read the endpoints of models that answer the same questions; see :func:`read_endpoint`.
 
     Raises
     ------
@@ -411,12 +416,12 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
 
 
 def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
-    """Read ``IN,OUT``, prices per million tokens: one for all models, or one for each.
+    """Read prices per million tokens: one ``IN,OUT`` for all models, or one for each model.
 
     Raises
     ------
     InputError
-        If a text is anything else.
+        If a text is not two prices, or there is neither one text nor one for each model.
     """
     prices = []
     for text in texts:

@@ -1,8 +1,8 @@
 """Send single chat completion requests through the ``openai`` package, with additional limits.
 
-The package builds and sends requests, and respects proxies in the environment. Added here: the size
-and the total time of a reply are limited, requests have only the headers that a completion needs,
-and redirects are not followed.
+The ``openai`` package builds and sends requests, and respects proxies in the environment. This
+module limits the size and the total time of a reply, sends only the headers that a completion
+needs, and does not follow redirects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def connect(
     """Return a function that sends the body of a request once, in any thread.
 
     The function returns the reply, whatever its status, or the reason why no complete reply arrived
-    within ``timeout`` seconds in total. The API key is empty if there is none.
+    within ``timeout`` seconds in total. ``key`` returns the API key, or an empty string if no key
+    is needed.
 
     Raises
     ------
@@ -68,14 +69,14 @@ def connect(
 class _HttpClient(httpx2.Client):
     """A client whose timeout applies to a whole request.
 
-    The package's timeout applies to each read, so a server that sends an occasional byte, or one
-    ``100 Continue`` after another, could take forever. This client shuts the connection down when
-    the time is up, even in the middle of reading or writing.
+    The timeout of the HTTP library applies to each read, so a server that sends an occasional byte,
+    or one ``100 Continue`` after another, could take forever. This client shuts the connection down
+    when the time is up, even in the middle of reading or writing.
     """
 
     def __init__(self, key: Callable[[], str], timeout: float) -> None:
-        # A redirect would send the key elsewhere. Connections are not kept alive: nothing would
-        # close them, and a model takes far longer than a handshake.
+        # A redirect would send the key to another server. Connections are not kept alive: nothing
+        # would close them, and a model takes far longer than a handshake.
         super().__init__(
             follow_redirects=False,
             timeout=timeout,
@@ -99,7 +100,7 @@ class _HttpClient(httpx2.Client):
 
         def watch(event: str, info: Mapping[str, Any]) -> None:
             if event == "connection.connect_tcp.complete":
-                # A duplicate is kept, because TLS takes over the original socket.
+                # A duplicate of the socket is kept, because TLS takes over the original.
                 connections.append(info["return_value"].get_extra_info("socket").dup())
                 if late.is_set():
                     end()
@@ -107,7 +108,7 @@ class _HttpClient(httpx2.Client):
         def end() -> None:
             late.set()
             for connection in connections:
-                with suppress(OSError):  # closed by the server
+                with suppress(OSError):  # the server has closed the connection
                     connection.shutdown(socket.SHUT_RDWR)
 
         request.extensions["trace"] = watch
@@ -117,8 +118,8 @@ class _HttpClient(httpx2.Client):
         try:
             with closing(super().send(request, **{**choices, "stream": True})) as reply:
                 content = bytearray()
-                # Raw bytes are read, so that a reply that is compressed anyway is not unpacked, and
-                # counts as damaged.
+                # Raw bytes are read: if a server compresses the reply in spite of the header, the
+                # reply is not unpacked, and counts as damaged.
                 for part in reply.iter_raw():
                     content += part
                     if len(content) > _LONGEST_REPLY:

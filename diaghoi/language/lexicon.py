@@ -2,8 +2,8 @@
 
 The source is WordNet's ``dict`` folder, or the extract in the package. The extract has all noun and
 verb synsets of WordNet 3.0 except named individuals (people, places, works), with words, hypernyms,
-definitions and irregular forms. ``formats.wordnet_extract.py`` creates it, and ``WORDNET_LICENSE``
-is its licence.
+definitions and irregular forms. ``formats.wordnet_extract.py`` creates the extract, whose licence
+is ``WORDNET_LICENSE``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Lexicon:
     """The noun and verb synsets of WordNet, numbered: nouns first, then verbs.
 
     Synsets are named as in NLTK: the first word, the part of speech and the sense number of that
-    word, ``sit.v.01``. Any other word of a synset also names it.
+    word, ``sit.v.01``. A name may also have any other word of the synset, with the sense number of
+    that word.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Extend the vocabulary of a data set with free words of a detector or language model.
 
 Words of the data set keep their numbers, so that exact matching works as usual; other words are
-numbered after them and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines their
-similarity.
+numbered after them and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines the
+similarity of words.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class NumberedWords:
 
 
 def verb_names(vocabulary: Vocabulary) -> list[str | None]:
-    """Return verb names as in CrossHOI-Bench, None for verbs without a name there.
+    """Return verb names as in CrossHOI-Bench; None for verbs that the benchmark does not name.
 
-    On V-COCO, verbs without a name there are the roles without an object.
+    On V-COCO, the benchmark does not name agents and the instrument of pointing.
     """
     if vocabulary.name != "v-coco":
         return [verb.replace(" ", "_") for verb in vocabulary.verbs]

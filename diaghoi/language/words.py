@@ -132,8 +132,8 @@ def read_object(text: str, lexicon: Lexicon) -> WordForms:
     Returns
     -------
     WordForms
-        The lemmas are the WordNet entries in the text, longest first, followed by each word. None
-        if no word is a noun.
+        The lemmas are the WordNet entries in the text, longest first, followed by each word. The
+        lemmas are empty if no word is a noun.
     """
     words = [word for word in tokens(text) if word not in DETERMINERS]
     names = ["_".join(words)]
@@ -162,7 +162,8 @@ class KnownNames:
     verbs, objects : tuple of tuple of str
         Multi-word verbs and objects, longest first.
     no_interaction : str
-        Verb of the data set for a pair that does not interact; empty if there is none.
+        Verb of the data set for a pair that does not interact; empty if the data set has no such
+        verb.
     """
 
     heads: frozenset[str] = frozenset()
@@ -195,10 +196,10 @@ def read_phrase(
     """Extract verb and object from a sentence: "a person is riding a horse on the beach".
 
     Multi-word object names are found first and contain no verb: "dining table". The verb is a word
-    in -ing, preferably after the person, otherwise the word after the person or the first word,
-    otherwise a verb of the data set; following particles belong to it. The object is the text that
-    follows, up to the next preposition, conjunction or punctuation mark; in a passive clause, "a
-    horse is being ridden", it is the subject.
+    in -ing, preferably after the person; without one, it is the word after the person, the first
+    word, or a verb of the data set. Particles that follow belong to the verb. The object is the
+    text after the verb, up to the next preposition, conjunction or punctuation mark; in a passive
+    clause, "a horse is being ridden", it is the subject.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ def read_phrase(
     -------
     (str, str) or None
         None if there is no verb, the verb has no object, or the sentence is negated; "not
-        interacting with a horse" is a verb if the data set has one for it.
+        interacting with a horse" is a verb if the data set has a verb for no interaction.
     """
     for sentence in _SENTENCE.split(text) if known.no_interaction else ():
         if named := _not_interacting(tokens(sentence)):
@@ -261,7 +262,7 @@ def _joined(words: list[str], lexicon: Lexicon, names: Sequence[tuple[str, ...]]
 
 
 def _verb_place(words: list[str], lexicon: Lexicon, known: KnownNames) -> int | None:
-    """Find the index of the most likely verb in a clause; the first one wins ties."""
+    """Find the index of the most likely verb in a clause; the first of equally likely verbs."""
     best, place = (0, False), None
     for at, word in enumerate(words):
         if word in _NO_VERBS or "_" in word:

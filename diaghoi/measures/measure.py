@@ -31,11 +31,11 @@ class Measure:
     table : str
         Key of the comparison table that shows the number; empty for none.
     short : str
-        Name in that table, by default the title. If the groups of classes share a title, this is
-        the name of the number over all classes.
+        Name in the comparison table; by default the title. If the groups of classes share a title,
+        ``short`` is the name of the number over all classes.
     group : str
-        Title that the number shares with its neighbours in that table; ``{}`` if neighbours stand
-        side by side for each group of classes.
+        Title that neighbouring columns of the comparison table share; ``{}`` stands for the title
+        of each group of classes.
     unit : {"percent", "points", "count", "number", "index", "change"}
         Format in tables; see :class:`diaghoi.data.table.Column`.
     better : {"higher", "lower"} or None
@@ -43,7 +43,7 @@ class Measure:
     report : {"map", "parts", ""}
         Table of the report that shows the number; empty for none.
     indented : bool
-        Whether the number belongs to the number above it in a report.
+        Whether a report indents the number, as a detail of the number above.
     dataset : str
         The only data set that has the number; empty for all.
     quoted : bool

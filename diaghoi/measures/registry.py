@@ -68,7 +68,7 @@ _REGISTERED = (
     Measure(
         path="max_recall.{}",
         title="mean of the highest recalls",
-        doc="Mean over the classes of the recall reached by all their predictions.",
+        doc="Recall reached by all predictions of a class, averaged over the classes.",
         report="map",
         table="map",
         short="Mean of the highest recalls",
@@ -137,7 +137,7 @@ _REGISTERED = (
     Measure(
         path="pairs.mean_object_recall",
         title="mean over object categories",
-        doc="Mean over the object categories of the recall of their boxes.",
+        doc="Recall of the boxes of an object category, averaged over the categories.",
         report="parts",
         indented=True,
     ),
@@ -153,10 +153,11 @@ _REGISTERED = (
         quoted=True,
     ),
     Measure(
-        # A sum over 101 levels divided by 110; published numbers on V-COCO are higher.
+        # The published code divides a sum over 101 levels by 110; published numbers on V-COCO are
+        # higher.
         path="negatives.ap_published",
         title="as published (at most 91.82)",
-        doc="The same number as computed by the published code.",
+        doc="AP of rejecting other pairs, as computed by the published code.",
         report="parts",
         table="negatives_actions",
         short="As published",
@@ -168,7 +169,7 @@ _REGISTERED = (
     Measure(
         path="actions.{}.map",
         title="Actions: mAP on found pairs",
-        doc="Mean over the verbs of the AP of naming each verb on found pairs.",
+        doc="AP of naming a verb on found pairs, averaged over the verbs.",
         report="parts",
         table="negatives_actions",
         short="Action mAP",
@@ -205,7 +206,7 @@ MEASURES: dict[str, Measure] = {measure.path: measure for measure in _REGISTERED
 
 
 def cost(name: str) -> Measure:
-    """Describe the ΔmAP of an error, given the name of its oracle, which may be a user's own."""
+    """Describe the ΔmAP of an error, given the name of an oracle, even one defined by a user."""
     title = error_title(name)
     return Measure(
         path=f"oracles.{name}.delta_map.{{}}",

@@ -71,7 +71,7 @@ def benchmark_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """
     yield (
         f"{result['dataset']}: questions on {result['images']:,} images, {result['single']:,} with "
-        f"one person and {result['multi']:,} with several, by {result['people_by']}"
+        f"one person and {result['multi']:,} with several, as counted by {result['people_by']}"
     )
     for setting, number in result["questions"].items():
         right = result["right_options"][setting]
@@ -98,7 +98,7 @@ def left_out(result: Mapping[str, Any]) -> list[str]:
 
 
 def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
-    """Return the questions in the published layout: by image, several also by name."""
+    """Return the questions in the published layout: by image, and by name if it has several."""
     found: dict[str, Any] = {}
     for each in questions:
         entry: dict[str, Any] = {RIGHT: list(each.right), WRONG: list(each.wrong)}

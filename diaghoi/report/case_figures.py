@@ -201,7 +201,7 @@ def _shown(
 
 
 def _subjects(models: Sequence[Model]) -> str:
-    """Name models for a caption without computing their results, which would run all oracles."""
+    """Name models for a caption without their full results, for which all oracles would run."""
     return caption(
         [
             {"label": diagnosis.label, "dataset": diagnosis.vocabulary.name}

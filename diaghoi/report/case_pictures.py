@@ -40,7 +40,7 @@ class CasePicture(NamedTuple):
 
 
 class FoundPictures:
-    """Reader of pictures that records which of them have problems.
+    """Reader of pictures that records which pictures have problems.
 
     Parameters
     ----------

@@ -14,11 +14,12 @@ from diaghoi.oracles.localised import OWN_OBJECT
 Result = Mapping[str, Any]
 NOT_FOUND = "Annotated\nnot found"
 WHICH = (
-    "The annotated word may be found as well: 'not found' counts the cases in which it has no true "
-    "positive. If several words are annotated, the assigned one counts, or else the first in the "
+    "Another prediction may find the annotated word: 'not found' counts the cases in which the "
+    "annotated word has no true positive. If several words are annotated, the assigned one "
+    "counts, or else the first in the "
     "file, so the order of the annotations matters."
 )
-"""Explains which annotated word stands next to a wrong one, and what 'not found' counts."""
+"""Explains which annotated word is listed with a wrong word, and what 'not found' counts."""
 VERBS_OF_V_COCO = (
     f"Verbs are compared on found pairs: {OWN_OBJECT}. Without an object box, predicted verbs are "
     "compared with the verbs annotated for the person."
@@ -56,9 +57,9 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     names = sorted(found, key=lambda name: name == "model")  # the remainder comes last
     groups = [[line(name, found[name]) for name in names]]
     caption = (
-        "A pattern is not a proof: a wrong prediction can fit one, and a missing annotation "
-        "can fit none.\nΔmAP is the gain from removing the predictions that fit a pattern. "
-        "Counting them as correct could gain more. The gains do not add up."
+        "A pattern is not a proof: a wrong prediction can fit a pattern, and a missing annotation "
+        "can fit no pattern.\nΔmAP is the gain from removing the predictions that fit a pattern. "
+        "Counting these predictions as correct could gain more. The gains do not add up."
     )
     if "other_verb" in found:
         wrong = "wrong actions on found pairs" if by_person(result) else "action errors"
@@ -76,13 +77,13 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
         caption += (
             "\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
             f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of annotated "
-            "triplets; ΔmAP if they are not counted."
+            "triplets; ΔmAP if the twins that are not found are not counted."
         )
     if "paired_with_itself" in result:
         caption += (
             "\nPaired with itself: associations whose two boxes both fit the same annotated person "
             f"best, possibly drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of associations; "
-            "ΔmAP if they are removed."
+            "ΔmAP if these associations are removed."
         )
     deltas = (Column(title=f"ΔmAP\n{split.title}", unit="points") for split in splits)
     columns = (Column(title="Count", unit="count"), Column(title="Share, %"), *deltas)
@@ -107,5 +108,5 @@ def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> TextTable:
         ],
         groups,
         caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
-        "ΔmAP: gain from repairing only these predictions; the largest gains are listed.",
+        "ΔmAP: gain from repairing only the predictions of a row; the largest gains are listed.",
     )

@@ -19,7 +19,7 @@ from diaghoi.report.text import LINES, heading, marked
 from diaghoi.report.verdict import without_folder
 
 Result = Mapping[str, Any]
-# Number of rows in each table of the diagnosis; the JSON has all rows.
+# Maximum number of rows in each table of wrong options; the JSON has all rows.
 SHOWN = 10
 FOOLED = (
     Column(title="Shown", unit="count"),
@@ -35,14 +35,15 @@ FIGURES = {
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
 }
-# With fewer questions, the half-width of a 95 % interval of exact match can exceed 5 points.
+# Number of questions below which the half-width of a 95 % interval of exact match can exceed 5
+# points.
 FEW = 400
 CONFUSED = {
     "confused_verbs": "Wrong option → right option with the same object. Instead: cases in which "
     "the right option was not picked.",
     "confused_objects": "Object of a wrong option → object of the right options, once per "
-    "right object of a question. Instead: cases in which no right option with that object was "
-    "picked.",
+    "right object of a question. Instead: cases in which no right option with the right object "
+    "was picked.",
 }
 WAYS = {
     "letters": "letters",
@@ -204,9 +205,8 @@ def _selection(found: Result) -> TextTable:
             *("Of the\nright, %", "Of the\nwrong, %", "Too few,\n%", "Too many,\n%"),
         ),
         [lines],
-        caption=f"Picked options per question, where {found['right']:.2f} are right on "
-        f"average; no option "
-        f"is picked in {percent(found['empty'])} %.",
+        caption=f"Picked: options per question; on average, {found['right']:.2f} options are "
+        f"right. No option is picked in {percent(found['empty'])} % of the questions.",
     )
 
 

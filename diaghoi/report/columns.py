@@ -27,7 +27,8 @@ def write_table(
     path : path
         Ends with ``.csv`` (RFC 4180; undefined cells are empty, and an apostrophe precedes text
         that spreadsheets would take for a formula) or ``.json`` (a list with one object per row,
-        ``null`` for undefined values). Fractions stay fractions, at full precision.
+        ``null`` for undefined values). Fractions are not converted to percent, and are written at
+        full precision.
     table : dict of arrays
         :attr:`diaghoi.Diagnosis.classes`, :attr:`diaghoi.Diagnosis.images`, or your own columns.
     sort : str, optional

@@ -69,7 +69,7 @@ def print_overview(comparison: AnyComparison, console: Console | None = None) ->
             console.print()
         shown = overview(part)
         view = shown.tables[0]
-        # A single paragraph takes fewer lines.
+        # The caption is a single paragraph, which takes fewer lines than several paragraphs.
         caption = " ".join((*view.caption.splitlines(), *footnotes_of([view], mark_of(console))))
         labels = [model.label for model in part.models]
         table, names = _fitted(console, replace(view, caption=caption), labels)
@@ -131,7 +131,7 @@ def shortened(labels: Sequence[str], size: int) -> list[str]:
     Returns
     -------
     list of str
-        Shortened labels, with leading numbers if their starts and ends do not distinguish them.
+        Shortened labels, with leading numbers if the shortened labels would not be distinct.
     """
     if all(cell_len(label) <= size for label in labels):
         return list(labels)

@@ -31,7 +31,7 @@ VARIANT_COLUMNS = {
     ("map", "full"): Column(title="\nmAP, %", width=9),
 }
 
-# Operating points are shown where these percentages of the true positives are kept.
+# Percentages of the true positives that the listed operating points keep.
 KEPT = (25, 50, 75, 90)
 
 
@@ -190,7 +190,8 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
         "Bounds of mAP without scores, %",
         splits,
         [lines],
-        caption="Over all possible rankings of the predictions. In the other tables, all "
+        caption="The bounds are taken over all possible rankings of the predictions. In the other "
+        "tables, all "
         "predictions of a class share one rank. With a shared rank, duplicates tie with their "
         "true positive, so mAP can be lower than the worst bound: any ranking puts duplicates "
         "behind their true positive.",
@@ -223,7 +224,7 @@ def _variants(result: Result) -> TextTable:
 def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
     """Show the mAP by each evaluator, and list how the rules of the evaluators differ."""
     found = result["rosetta"]
-    remarks = ["How each differs from the official evaluator:"]
+    remarks = ["How each code base differs from the official evaluator:"]
     remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
     scores = {"official": result["official"]["default"], **found}
     official, *others = (Line(name, _of(splits, each), key=name) for name, each in scores.items())
@@ -257,7 +258,8 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
         [split.title for split in splits],
         [lines],
         caption=f"From {settings['resamples']:,} resamples of the images, {settings['method']}, "
-        f"seed {settings['seed']}. ΔmAP: by the published rule. --json writes {others:,} more."
+        f"seed {settings['seed']}. ΔmAP: by the published rule. --json writes {others:,} more "
+        "intervals."
         f"{flat_remark(printed)}" + (f"\n{UNDEFINED}: no interval, as {TOO_FEW}." if few else ""),
     )
 
@@ -299,7 +301,7 @@ def _calibration(result: Result) -> TextTable:
 
 
 def _direction(calibration: Mapping[str, Any]) -> list[Line]:
-    """Describe whether scores are too high or too low on average, and what causes it."""
+    """Describe whether scores are too high or too low on average, and which errors contribute."""
     labels, count = calibration.get("errors", {}), calibration.get("count", 0)
     if not labels or not count:
         return []

@@ -55,7 +55,7 @@ class Gallery:
     images : tuple of str
         The images of all cases; empty for any image.
     similarities : Similarities or None
-        Similarities of action and object errors; None if they were not compared.
+        Similarities of action and object errors to the annotations; None if not computed.
     sections : tuple of ErrorCases
         Cases in the order of the requested errors.
     """

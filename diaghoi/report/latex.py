@@ -1,4 +1,4 @@
-r"""Write comparisons as LaTeX tables for a two-column paper, which need only booktabs.
+r"""Write comparisons as LaTeX tables, which need only booktabs, for a two-column paper.
 
 The text is UTF-8. Model names keep their characters; characters that pdflatex lacks, such as Greek
 and Chinese, need LuaLaTeX or XeLaTeX.
@@ -92,7 +92,8 @@ def to_latex(comparison: AnyComparison) -> str:
 
 def escaped(text: str) -> str:
     """Escape text for LaTeX, on one line."""
-    # File names on macOS store accents separately from letters, which pdflatex cannot set.
+    # File names on macOS store accents separately from letters; pdflatex cannot set separate
+    # accents.
     return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
 
@@ -115,7 +116,8 @@ def _table(table: Table, comparison: AnyComparison, label: str) -> str:
         (
             rf"\begin{{{layout.environment}}}[t]",
             r"\centering",
-            # Document classes leave room below figure captions, but here the caption is above.
+            # Document classes leave room for captions below figures, but the captions of these
+            # tables are above.
             r"\setlength{\abovecaptionskip}{0pt}\setlength{\belowcaptionskip}{4pt}",
             rf"\caption{{{_caption(table, comparison)}}}",
             rf"\label{{tab:diaghoi-{label}}}",
@@ -241,7 +243,7 @@ def _row(row: Row, block: Sequence[int], kinds: Sequence[str]) -> str:
     if row.kind != "entry":
         cells[0] = rf"\emph{{{cells[0]}}}"
     elif cells[0].startswith(("[", "*")):
-        # LaTeX would read these as an argument of the ``\\`` that ends the previous row.
+        # LaTeX would read ``[`` or ``*`` as an argument of the ``\\`` that ends the previous row.
         cells[0] = f"{{}}{cells[0]}"
     for place in block:
         text = escaped(row.cells[place].shown)

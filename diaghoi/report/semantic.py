@@ -30,7 +30,7 @@ from diaghoi.semantic.evaluation import NOT_PREDICTED
 from diaghoi.semantic.measure import Measure
 
 Result = Mapping[str, Any]
-# The wrong part of each error.
+# The part of the class that is wrong in each kind of error.
 WRONG_PART = {"action": "verb", "object_box": "object"}
 # Maximum number of rows in the tables of words and verbs; the JSON has all rows.
 SHOWN = 10
@@ -51,7 +51,7 @@ def print_semantic(
     classes : int
         Number of classes to list; the classes that gain most from similarity are listed.
     notes : bool
-        Whether to print the notes, too.
+        Whether to print the notes below the tables.
     """
     console = Console(highlight=False) if console is None else console
     print_line(console, f"{heading(result)}, semantic evaluation", style="bold")
@@ -76,7 +76,7 @@ def print_semantic(
 def print_with_meaning(
     result: Result, console: Console | None = None, *, notes: bool = True
 ) -> None:
-    """Print a report like :func:`print_report`, with any semantic evaluation in the result."""
+    """Print the report of one detector, and the semantic evaluation if the result has one."""
     console = Console(highlight=False) if console is None else console
     print_report(result, console, notes=False)
     found = result.get("semantic")
@@ -90,9 +90,9 @@ def print_with_meaning(
 
 
 def print_screen(result: Result, console: Console | None = None, *, classes: int = 0) -> None:
-    """Print a one-screen summary, and the requested tables.
+    """Print a semantic evaluation on one screen, followed by the requested tables.
 
-    The summary has at most 24 lines: remarks on the interpretation, means, miss rates, the gain
+    The screen has at most 24 lines: remarks on how to read the numbers, means, miss rates, the gain
     from similarity, and the protocol.
 
     Parameters
@@ -140,15 +140,18 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _other_rules(result: Result) -> list[str]:
-    """Explain how the standard mAP differs from soft mAP, apart from similarity."""
+    """Explain the differences between standard mAP and soft mAP that are not due to similarity."""
     if result["measure"].get("matching") == "class":
-        return ["Soft mAP and mAP match by class alone: each class once per image, without boxes."]
+        return [
+            "Soft mAP and mAP match predictions by class alone: each class once per image, "
+            "without boxes."
+        ]
     differs = result.get("map_differs")
-    return [f"mAP, exact matching, has {' and '.join(differs)}."] if differs else []
+    return [f"mAP with exact matching has {' and '.join(differs)}."] if differs else []
 
 
 def _changed(result: Result) -> str:
-    """Explain how similarity changes soft mAP, with its formula and any unusual choices."""
+    """State how much similarity changes soft mAP, the similarity formula, and unusual choices."""
     formula, *rest = phrases_of(result["measure"]["signature"])
     usual = phrases_of(Measure().signature)
     how = "; ".join([formula, *(phrase for phrase in rest if phrase not in usual)])
@@ -169,7 +172,7 @@ def table_lines(result: Result) -> list[str]:
 
 
 def _tables_in_short(result: Result) -> str:
-    """Name the tables of verbs and objects on one line."""
+    """Name the similarity tables of verbs and objects, and their coverage, on one line."""
     verbs, objects = (result["similarity"][what] for what in ("verbs", "objects"))
     covered = [
         f"{table['covered']:,} of {table['words']:,} {what}"
@@ -191,15 +194,16 @@ def _free(result: Result) -> str:
 
 
 def similarity_in_words(similarities: Similarities) -> str:
-    """Explain how action and object errors are compared, and list their kinds."""
+    """Explain how action and object errors are compared, and which are near, plausible or wrong."""
     tables = ", ".join(
         f"{what} by the table {table['name']} ({table['source']})"
         for what, table in similarities.tables.items()
     )
     return (
-        "Action and object errors are compared with the other classes annotated at both boxes (if "
-        "predictions are matched by person, with the other actions of this person), by "
-        f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. An error is near if σ is at least "
+        f"Action and object errors are compared, by {similarities.sigma.replace('sigma', 'σ')}, "
+        "with the other classes annotated at both boxes (or, if predictions are matched by "
+        f"person, with the other actions of the person): {tables}. An error is near if σ is at "
+        "least "
         f"{NEAR:g}, plausible if σ is above {PLAUSIBLE:g}, and wrong otherwise."
     )
 
@@ -328,7 +332,7 @@ def _gain(one: Result) -> float:
 
 
 def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
-    """Create the tables on how close action and object errors are in meaning."""
+    """Create the tables on how near action and object errors are in meaning to the annotations."""
     tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [
@@ -388,7 +392,7 @@ def _kinds(found: Result, name: str) -> Table:
 
 
 def _sigma_in_words(found: Result, name: str) -> str:
-    """Explain sigma, and what its thresholds mean for the wrong part of an error."""
+    """Explain sigma, and what its thresholds mean for the similarity of a wrong verb or object."""
     formula = found["sigma"].replace("sigma", "σ")
     near, plausible = (found[name]["least"][kind] for kind in ("near", "plausible"))
     if near is None:

@@ -1,4 +1,4 @@
-"""Create tables that describe similarity tables, and people who judge similarity."""
+"""Create tables about similarity tables and about the people who judge similarity."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def _missing(coverage: Mapping[str, Any]) -> str:
             lines.append(f"Missing {name}: {some_of(found['missing'])}.")
         if found["ambiguous"]:
             lines.append(
-                f"With several senses (choose with --synsets): {some_of(found['ambiguous'])}."
+                "Words with several senses (choose a sense with --synsets): "
+                f"{some_of(found['ambiguous'])}."
             )
     return "\n".join(lines)
 
@@ -124,7 +125,7 @@ HALVES = {"fitted": "every other pair", "other": "the other half"}
 
 
 def published_tables(result: Result) -> Iterator[Table]:
-    """Show how well tables agree with published levels.
+    """Show how well similarity tables agree with published levels of similarity.
 
     Parameters
     ----------
@@ -164,13 +165,14 @@ def published_tables(result: Result) -> Iterator[Table]:
             ("Difference", "Pearson", "At 0, %"),
             [*groups],
             "Difference: mean absolute difference from the published level, from 0 to 1. "
-            "If both differ, the smaller similarity is compared. The constants in the ratings of "
+            "If verb and object differ, the smaller similarity is compared. The constants in the "
+            "ratings of "
             "this package are fitted to every other pair.",
         ).table
 
 
 def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
-    """Show agreement by the part that differs, and the verb weight with the best agreement."""
+    """Show agreement on pairs that differ in verb or object, and the best weight of the verb."""
     heads = [DIFFERS[each["differs"]] for each in categories]
     rows = [Line(title, [*(each[rule] for each in categories)]) for rule, title in RULES.items()]
     rows += [
@@ -254,7 +256,8 @@ def agreement_tables(result: Result) -> Iterator[Table]:
             "Metrics",
             ("Agreement, %", "Spearman", "Interval", "p"),
             [metrics],
-            f"Compared with the mean of the people; {100 * result['confidence']:g} % interval.",
+            f"Compared with the mean of people's ratings; {100 * result['confidence']:g} % "
+            "interval.",
         ).table
     if "again" in result:
         yield _again_table(result["again"], result["confidence"])
@@ -277,12 +280,12 @@ def _again_table(again: Result, confidence: float) -> Table:
         [rows],
         f"{again['changed']:,} of {again['ratings']:,} ratings by {some_of(again['annotators'])} "
         f"changed; {100 * confidence:g} % interval (Wilson's for the share); the mean has no "
-        "interval if there are fewer than ten changes, or all changes are equal.",
+        "interval if there are fewer than ten changes or if all changes are equal.",
     ).table
 
 
 def _interval(low: float | None, high: float | None, write: Callable[[float | None], str]) -> str:
-    """Format an interval; a dash if there is none."""
+    """Format an interval, or return a dash if there is no interval."""
     return UNDEFINED if low is None or high is None else f"{write(low)} to {write(high)}"
 
 

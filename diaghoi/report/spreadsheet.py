@@ -29,7 +29,7 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[CsvValue]]) -> str:
     Returns
     -------
     str
-        Lines that end with CR LF, with cells quoted where necessary.
+        The CSV, in which lines end with CR LF and cells are quoted where necessary.
     """
     text = StringIO()
     writer = csv.writer(text)
@@ -56,11 +56,12 @@ def to_csv(comparison: AnyComparison) -> str:
     """Write the numbers of all models in long form; see :func:`csv_text`.
 
     The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
-    ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
-    JSON) and ``value``, which has full precision, is a fraction where other output shows percent,
-    and is empty if undefined. ``low`` and ``high`` are the bounds of the value, if results have
-    intervals. Tested numbers also have ``difference`` (from the first model), its bounds, and
-    ``p_holm``. Means over models are omitted, because they would count twice.
+    ``backbone``, ``detector``, ``classifier``, ``column`` and ``value``. ``topic`` and ``column``
+    are the keys of tables and columns in JSON. A value has full precision, is a fraction where
+    other output shows percent, and is empty if undefined. ``low`` and ``high`` are the bounds of
+    the value, if results have intervals. Tested numbers also have ``difference`` (from the first
+    model), its bounds, and ``p_holm``. Means over models are omitted, so that no value counts
+    twice.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def to_csv(comparison: AnyComparison) -> str:
 
 
 def _certainty(part: Comparison, label: str) -> dict[tuple[str, str], list[float | None]]:
-    """Return the intervals and test results of a model by table and column."""
+    """Return the intervals and test results of a model, keyed by table and column."""
     bounds = part.intervals.get(label, {})
     tests = {each.path: each for each in part.differences if each.labels[1] == label}
     found = {}

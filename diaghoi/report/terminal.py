@@ -18,9 +18,9 @@ from rich.text import Text
 from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
 
-# Width of tables without a title of their own, so that the tables of a report line up.
+# Minimum width of tables without a title: a common width lines up the tables of a report.
 WIDTH = 76
-# Maximum widths of row titles, such as model names, and of descriptions; longer ones are wrapped.
+# Maximum widths of row titles, such as model names, and of descriptions; longer text is wrapped.
 LONGEST, LONGEST_DESCRIPTION = 28, 16
 INDENT = "  "
 MARK = "*"
@@ -42,7 +42,8 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
     """Print a table with its title above and its caption below.
 
     A table with a title, as in a comparison, is compact, and columns that do not fit the console
-    continue below. Other tables keep their width on a narrower console, so that no number is cut.
+    continue below. Tables without a title keep their width on a narrower console, so that no number
+    is cut.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
 
 
 def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
-    """Print the footnotes of several tables below them."""
+    """Print the footnotes of several tables together."""
     for line in footnotes_of(tables, mark_of(console)):
         print_line(console, line)
 
@@ -129,7 +130,7 @@ def mark_of(console: Console) -> str:
 
 
 def captured(show: Callable[[Console], object], width: int | None = None) -> str:
-    """Capture what a function prints as plain text without trailing spaces.
+    """Capture the output of a function, as plain text without trailing spaces.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
 
 
 def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[int]:
-    """Widen the columns below a group title that is wider than all of them together.
+    """Widen the columns of each group whose title is wider than the columns together.
 
     Parameters
     ----------
@@ -286,7 +287,7 @@ def _figures(table: Table) -> list[list[str]]:
 
 
 def _titles(table: Table) -> list[int]:
-    """Return the width that each title column needs."""
+    """Return the width that each column of row titles needs."""
     first = [table.heads[0], *(group.title for group in table.row_groups)]
     first += [
         _indent(group, row.indented) + row.title for group in table.row_groups for row in group.rows
@@ -319,7 +320,7 @@ def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[in
 
 
 def _title_lines(column: Column, width: int) -> list[str]:
-    """Wrap a column title at words to the given width; 0 for no limit."""
+    """Wrap a column title at words to the given width; if the width is 0, only split its lines."""
     if not width:
         return column.title.split("\n")
     return textwrap.wrap(column.title, width, break_on_hyphens=False)

@@ -42,7 +42,8 @@ from diaghoi.report.verdict import (
     verdict,
 )
 
-# Widths of columns of counts or shares, and of groups of classes; fixed, so that tables line up.
+# Fixed widths of columns with counts or shares and of columns for groups of classes, so that tables
+# line up.
 COUNT_WIDTH, SPLIT_WIDTH = 10, 9
 # Maximum number of lines on the first screen of a report, and of remarks on this screen.
 LINES, MARKS = 24, 3
@@ -65,7 +66,7 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
         Console to print on; by default stdout. Tables keep their 76 columns even on a narrower
         console, so that no number is cut.
     notes : bool
-        Whether to print the notes, too.
+        Whether to print the notes below the tables.
     """
     console = Console(highlight=False) if console is None else console
     protocol = result["protocol"]
@@ -101,7 +102,7 @@ def print_screen(result: Result, console: Console | None = None) -> None:
         style = "bold" if row == 0 or line.startswith(REPAIRED) else ""
         console.print(Text(line, style=style), soft_wrap=True)
     asked = dict(result)
-    if "unscored" in asked:  # these tables always exist, even if not requested
+    if "unscored" in asked:  # tables on detectors without scores exist even if not requested
         del asked["unscored"], asked["detections"]
     print_blocks(console, extra_tables(asked, split_columns(result)))
 
@@ -222,7 +223,7 @@ def _means(result: Result) -> list[str]:
 
 
 def _covered(coverage: Result) -> str:
-    """Say which images a mean covers, if the file lacks annotated images."""
+    """State how many annotated images a mean covers, if the prediction file lacks some of them."""
     if not coverage:
         return ""
     held, annotated = coverage["shared_images"], coverage["annotated_images"]
@@ -264,7 +265,7 @@ def _costs(result: Result) -> list[str]:
 
 
 def _meaning(result: Result) -> str:
-    """Describe how much of the loss is due to predictions that are near in meaning."""
+    """Describe how much of the loss is due to predictions near in meaning to the annotations."""
     found = result.get("semantic", {}).get("diagnosis", {})
     errors = [name for name in ("action", "object_box") if name in found]
     near, plausible = (
@@ -313,7 +314,7 @@ def _gain(outcome: Result) -> str:
 
 
 def _parts_in_words(result: Result) -> list[str]:
-    """List the results of the detector's two halves."""
+    """List the results on pairs, negatives and actions."""
     pairs = result["pairs"]
     listed = "Pairs" if pairs["source"] == "pairs" else "Pairs of the triplets"
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
@@ -344,7 +345,7 @@ def counts_line(result: Result) -> str:
 
 
 def report_tables(result: Result) -> tuple[Table, Table, Table]:
-    """Create the three tables of the report: mAP, errors, and the two halves of the detector."""
+    """Create the three tables of the report: mAP, errors, and results on pairs and actions."""
     known_object = result["official"].get("known_object")
     facts = _Facts(
         {name: error_count(result, name) for name in ("true_positive", *result["oracles"])},
@@ -437,7 +438,8 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
             if "ignored" in result["errors"]:
                 groups[-1].append(Line("Ignored", [result["errors"]["ignored"], "", *blank]))
                 caption += (
-                    "\nIgnored: on people without annotated actions; not counted as predictions."
+                    "\nIgnored: triplets on people without annotated actions; not counted as "
+                    "predictions."
                 )
             groups.append([])
         groups[-1].append(line(_title(name), name, *deltas(outcome)))
@@ -515,6 +517,7 @@ def pairs_line(result: Result) -> str:
     predicted = result["counts"]["predicted_pairs"]
     credited = round(pairs["precision"] * predicted)
     return (
-        f"{line}\nThe other {predicted - negatives:,} find annotated pairs. Each annotated pair "
-        f"credits its first match: {credited:,} are credited, and count in precision."
+        f"{line}\nThe other {predicted - negatives:,} predicted pairs find annotated pairs. "
+        f"Each annotated pair credits its first match: {credited:,} predicted pairs are credited, "
+        "and count in precision."
     )

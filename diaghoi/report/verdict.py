@@ -12,7 +12,8 @@ from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 from diaghoi.oracles.localised import ON_FOUND_PAIRS
 
-# Phrases of notes that describe what is normal for a format, or that the first screen rephrases.
+# Phrases that identify notes on what is normal for a format, or notes that the first screen
+# rephrases.
 _USUAL = (
     *("image labels: ", "no pair file: ", "taken for ", "joined by index", "cut to the "),
     *("action_scores", "no action scores", "separate verb scores", "no action annotations"),
@@ -27,14 +28,16 @@ _USUAL = (
 )
 BOX_ERRORS = ("human_box", "object_box", "both_boxes")
 # Detectors usually rank a true positive above 80 to 99 % of the wrong predictions of its class. If
-# this share is below TELLING, scores hardly rank; below AGAINST, they rank wrong predictions first.
+# the share of outranked wrong predictions is below TELLING, scores hardly rank; below AGAINST,
+# scores rank wrong predictions first.
 TELLING, AGAINST = 0.58, 0.4
 # Minimum number of true positives, and of errors, for a statement about how scores rank them.
 ENOUGH = 20
-# Minimum gain from perfect ranking, relative to the gain from the best repair, to be named first.
+# The ranking is named first if perfect ranking gains at least this share of the gain from the best
+# repair.
 OWING = 0.8
-# Minimum number of wrong predictions per right prediction for a statement about how scores rank
-# them.
+# Minimum number of wrong predictions per true positive, for a statement about how scores rank wrong
+# predictions.
 MANY = 2
 
 
@@ -50,7 +53,8 @@ def headline(result: Mapping[str, Any]) -> str:
     -------
     str
         One sentence, in percent. The official numbers, which papers report, come first; ΔmAP refers
-        to the last number. If the file lacks annotated images, the sentence says so first.
+        to the last number. If the prediction file lacks annotated images, the sentence begins with
+        the number of images that the file covers.
     """
     covered = coverage_words(result)
     return f"{covered[:1].upper()}{covered[1:]}{': ' if covered else ''}{_means(result)}"
@@ -79,11 +83,11 @@ def verdict(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        The error that costs most by the published rule, with its cost on found pairs
-        (:mod:`diaghoi.oracles.localised`) if that differs; a second sentence if another error costs
-        most on found pairs. If errors tie, the first in the order of the oracles is described. If
-        the file lacks annotated images, the missed triplets in these images are excluded; if it
-        lacks most of the images, errors are not ranked.
+        A sentence on the error that costs most by the published rule, with its cost on found pairs
+        (:mod:`diaghoi.oracles.localised`) if that cost differs; a second sentence if another error
+        costs most on found pairs. If errors tie, the first in the order of the oracles is
+        described. If the file lacks annotated images, the missed triplets in these images are
+        excluded; if it lacks most of the images, errors are not ranked.
     """
     if empty := _nothing(result):
         return empty
@@ -188,13 +192,13 @@ def without_folder(note: str) -> str:
 
 
 def _is_usual(note: str) -> bool:
-    """Check whether a note on where files are or how they were read does not matter to readers."""
+    """Check whether a note only states where files are or how files were read."""
     place = note.startswith("annotations: ") and "which differ" not in note
     return place or any(phrase in note for phrase in _USUAL)
 
 
 def _nothing(result: Mapping[str, Any]) -> str:
-    """Report if nothing is annotated or nothing is predicted; empty otherwise."""
+    """Warn if nothing is annotated or predicted; return an empty string otherwise."""
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
@@ -217,7 +221,7 @@ def _left_out(result: Mapping[str, Any]) -> str:
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
-    """Report if scores do not rank well, and if the costliest error differs on found pairs."""
+    """Warn if scores do not rank well, and if another error costs most on found pairs."""
     if not ranks_errors(result):
         return []
     result = of_held_images(result)
@@ -230,7 +234,7 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
 
 
 def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float], str, str]:
-    """Return the costs by the published rule and on found pairs, and both worst errors."""
+    """Return the costs by the published rule and on found pairs, and the worst error by each."""
     published = _gains(result["oracles"])
     found = _gains(result["oracles"] | result["localised"])
     first, worst = (max(each, key=each.__getitem__, default="") for each in (published, found))
@@ -247,11 +251,11 @@ def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
-    """Report, before the costliest error, that scores do not rank; empty if they do.
+    """Warn if scores do not rank well; return an empty string otherwise.
 
-    ``gain`` is the gain from repairing the worst error. Scores are not at fault if perfect ranking
-    adds much less than this repair or than finding everything, or if there are few wrong
-    predictions.
+    ``gain`` is the gain from repairing the worst error. Scores are not blamed if perfect ranking
+    adds much less mAP than this repair or than finding all annotated triplets, or if there are few
+    wrong predictions.
     """
     ranking, errors = result.get("ranking"), result["errors"]
     if ranking is None or errors["true_positive"] < ENOUGH:
@@ -279,7 +283,7 @@ def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
 
 
 def _in_both_boxes(result: Mapping[str, Any]) -> str:
-    """Report if predictions with both boxes wrong may be attempts at most missed triplets."""
+    """Report if, for most missed triplets, a prediction of the same class has both boxes wrong."""
     lost = result.get("lost", {"triplets": 0})
     if lost["triplets"] == 0 or 2 * lost["both_boxes"] < lost["triplets"]:
         return ""
@@ -310,6 +314,6 @@ def _lower(name: str) -> str:
 
 
 def _words(name: str) -> str:
-    """Name the errors that an oracle repairs; for a user's own oracle, by its title."""
+    """Name the errors that an oracle repairs; a user's own oracle is named by its title."""
     title = ORACLES[name].title if name in ORACLES else name.replace("_", " ")
     return ERROR_WORDS.get(name, f"'{title}' errors")

@@ -1,5 +1,5 @@
-"""Robustness: corrupted pictures, their cost to a detector, and training against them.
+"""Robustness: corrupted pictures, what corruptions cost a detector, and robust training.
 
-The corruptions, the indices and the training strategy come from the RoHOI benchmark. Nothing is
-imported here, so each part loads only its own dependencies.
+The corruptions, the indices and the training strategy come from the RoHOI benchmark. The package
+imports no module, so each module loads only its own dependencies.
 """

@@ -2,8 +2,8 @@
 
 Results are written to ``OUT/<corruption>/<severity>/<picture>``, with the names of the clean
 pictures, so that a detector runs on each severity just as on the clean pictures.
-``OUT/corruptions.json`` records how they were created, so that a resumed run does not mix seeds or
-strengths.
+``OUT/corruptions.json`` records how the pictures were created, so that a resumed run does not mix
+seeds or strengths.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 
 @dataclass(frozen=True, kw_only=True)
 class CorruptedFolder:
-    """Counts of a run over a folder, and its problems.
+    """Numbers of pictures that a run over a folder wrote or kept, and the problems of the run.
 
     ``pictures`` is the number of pictures in the folder; ``written`` counts the corrupted pictures
-    of this run, and ``kept`` those of an earlier run. ``damaged`` lists the problem of each
-    unreadable picture, and ``notes`` are remarks on the result.
+    of this run, and ``kept`` the corrupted pictures kept from an earlier run. ``damaged`` lists the
+    problem of each unreadable picture, and ``notes`` are remarks on the result.
     """
 
     pictures: int
@@ -100,7 +100,9 @@ def corrupt_folder(
     conditions = [(each.name, level) for each in find(corruptions) for level in levels]
     unknown = [level for level in levels if level not in SEVERITIES]
     if unknown or not levels:
-        raise InputError(f"severity {unknown[0] if unknown else 'none'}: give some of 1 to 5")
+        raise InputError(
+            f"severity {unknown[0] if unknown else 'none'}: give severities from 1 to 5"
+        )
     if workers < 1:
         raise InputError(f"{workers} workers: give 1 or more")
     opencv()
@@ -217,7 +219,7 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
 def _corrupt_picture(
     images: Path, out: Path, conditions: Sequence[tuple[str, int]], seed: int, name: str
 ) -> tuple[int, int, str]:
-    """Create missing versions of a picture; return numbers written and kept, and any problem."""
+    """Create missing versions of a picture; count new and kept versions, and return any problem."""
     source = images / name
     targets = {(which, level): out / which / str(level) / name for which, level in conditions}
     missing = {place: path for place, path in targets.items() if not _is_newer(path, source)}

@@ -6,9 +6,9 @@ visible, and a person still recognises the scene at severity 5. The values are s
 corruptions that cost detectors a lot according to table 3 of the paper (glass, defocus and motion
 blur, pixelation), and weaker for corruptions that cost little (vignette, exposure, shot noise).
 Perspective distortion moves objects, but not the annotated boxes. At the strengths of the table, a
-V-COCO detector that follows the objects keeps 78 to 79 % of its role AP; the models of table 3 keep
-75 to 78 %. Results with other strengths are not comparable, so an output folder stores a digest of
-the table.
+V-COCO detector whose boxes move with the objects keeps 78 to 79 % of its role AP; the models of
+table 3 keep 75 to 78 %. Results with other strengths are not comparable, so an output folder stores
+a digest of the table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LUMA = (0.299, 0.587, 0.114)
 
 
 class CorruptionGroup(NamedTuple):
-    """One of the paper's four groups: name, abbreviation in the paper, and label in tables."""
+    """A group of corruptions: name, abbreviation in the paper, and label in tables."""
 
     name: str
     abbreviation: str
@@ -47,8 +47,8 @@ class Corruption(NamedTuple):
 
     A corruption has the name of its group, the paper's abbreviation, a label for tables and
     figures, and a function (:mod:`diaghoi.robustness.effects`) that takes an (H, W, C) uint8 array,
-    a generator and the strengths of a severity as keywords, and returns an array of the same shape,
-    or of three channels.
+    a generator and the strengths of a severity as keywords, and returns an array of the same shape
+    or with three channels.
     """
 
     group: str
@@ -100,7 +100,7 @@ CORRUPTIONS = {
 
 
 def find(names: Iterable[str]) -> tuple[Corruption, ...]:
-    """Find corruptions by their own name or abbreviation, or by that of their group.
+    """Find corruptions by the name or abbreviation of the corruption or of its group.
 
     Case is ignored, and hyphens and spaces are equivalent to underscores. Each corruption is
     returned once, in the order of :data:`CORRUPTIONS`.
@@ -130,7 +130,7 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
 def corrupt(
     image: Image, corruption: str, severity: int, *, rng: np.random.Generator | None = None
 ) -> Image:
-    """Corrupt a picture; boxes do not move with it.
+    """Corrupt a picture; annotated boxes do not move with the picture.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def corrupt(
         raise InputError(f"severity {severity}: not known; give 1, 2, 3, 4 or 5")
     chosen, *others = find([corruption])
     if others:
-        raise InputError(f"'{corruption}' is a group of corruptions; give one of them")
+        raise InputError(f"'{corruption}' is a group of corruptions; give a single corruption")
     rng = generator(0, "", chosen.name) if rng is None else rng
     channels = image[..., None] if image.ndim == 2 else image
     parameters = strength(chosen.name, severity, min(image.shape[:2]))
@@ -181,9 +181,9 @@ def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     """Return the random generator for a corruption of a picture.
 
     The state of the generator is a hash of the seed of the run, the file name without folders, and
-    the corruption, so neither the order nor the number of workers matters. All severities share the
-    same random draws and differ only in strength: rectangles have the same positions at severity 2
-    as at severity 1.
+    the corruption, so neither the order of pictures nor the number of workers matters. All
+    severities share the same random draws and differ only in strength: the black rectangles of an
+    occlusion have the same positions at severity 2 as at severity 1.
     """
     return seeded(seed, picture, corruption)
 
@@ -196,10 +196,10 @@ def _rounded(values: Array) -> Image:
 
 
 def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
-    """Return the parameters of a corruption for a picture, given its shorter side in pixels.
+    """Return the parameters of a corruption for a picture of the given shorter side in pixels.
 
-    Lengths in pixels scale with that side, so that a severity looks the same in small and large
-    pictures.
+    Lengths in pixels scale with the shorter side, so that a severity looks the same in small and
+    large pictures.
     """
     return {
         parameter: values[severity - 1] * (shorter / REFERENCE if unit == "pixels" else 1)
@@ -209,7 +209,7 @@ def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
 
 @cache
 def strengths() -> dict[str, dict[str, tuple[str, tuple[float, ...]]]]:
-    """Read the unit and the values of the five severities, by corruption and parameter."""
+    """Read the unit and the five values of each parameter of each corruption."""
     table: dict[str, dict[str, tuple[str, tuple[float, ...]]]] = {}
     for row in csv.DictReader(_text().splitlines()):
         values = tuple(float(row[str(severity)]) for severity in SEVERITIES)
@@ -218,7 +218,7 @@ def strengths() -> dict[str, dict[str, tuple[str, tuple[float, ...]]]]:
 
 
 def strengths_digest() -> str:
-    """Return a digest of the table that changes if any value changes."""
+    """Return a digest that changes if any value in ``strengths.csv`` changes."""
     return hashlib.sha256(_text().encode()).hexdigest()[:16]
 
 

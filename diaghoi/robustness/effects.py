@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.floating]
 DENSITY = 8
 # Side, in pixels, of the blocks in which pictures are coded and transmitted.
 BLOCK = 16
-# Value of a lost block.
+# Pixel value of lost blocks that are filled with grey.
 GREY = 128
 # Largest distance, in blocks, from which a decoder repeats a block.
 FARTHEST = 8
@@ -43,10 +43,10 @@ GOLDEN = math.pi * (3 - math.sqrt(5))
 # Number of straight segments of a crack, their change of direction, and the share of segments that
 # branch.
 PIECES, KINK, BRANCHING = 14, 0.13, 0.12
-# Positions of rings, in segments from the impact, and the share of gaps between cracks that they
+# Positions of rings, in segments from the impact, and the share of gaps between cracks that rings
 # bridge.
 RINGS, JOINED = (1, 2, 3, 5, 7), 0.55
-# Fixed-point digits of coordinates when drawing.
+# Number of fractional bits in the coordinates of drawn lines.
 FRACTION = 4
 
 
@@ -62,8 +62,8 @@ def opencv() -> Any:
         return importlib.import_module("cv2")
     except ModuleNotFoundError:
         raise InputError(
-            "this needs opencv-python-headless, which is not installed: "
-            "pip install 'diaghoi[robustness]'"
+            "corruptions and masks need opencv-python-headless, which is not installed: pip "
+            "install 'diaghoi[robustness]'"
         ) from None
 
 
@@ -77,7 +77,7 @@ def blurred(image: Array, deviation: float) -> Array:
 
 
 def filtered(image: Image, kernel: Floats) -> Array:
-    """Filter an image with a kernel, normalised to sum 1."""
+    """Filter an image with a kernel after scaling the kernel to sum 1."""
     cv2 = opencv()
     weights = (kernel / kernel.sum()).astype(np.float32)
     result = cv2.filter2D(image, -1, weights, borderType=cv2.BORDER_REFLECT)
@@ -85,7 +85,7 @@ def filtered(image: Image, kernel: Floats) -> Array:
 
 
 def coordinates(image: Array) -> tuple[Floats, Floats]:
-    """Return x as (1, W) and y as (H, 1), in pixels from the centre of the picture."""
+    """Return pixel coordinates from the centre of the picture: x as (1, W) and y as (H, 1)."""
     height, width = image.shape[:2]
     x = np.arange(width, dtype=np.float32)[None, :] - np.float32((width - 1) / 2)
     y = np.arange(height, dtype=np.float32)[:, None] - np.float32((height - 1) / 2)
@@ -156,9 +156,9 @@ def glass_blur(
     passes: float,
     deviation: float,
 ) -> Array:
-    """Displace pixels in small random steps, several times, between two light blurs.
+    """Displace pixels in small random steps, several times, between two slight blurs.
 
-    All pixels move at once, each from a random nearby position; the customary loop swaps one pair
+    All pixels move at once, each from a random nearby position; usual implementations swap one pair
     of pixels at a time.
     """
     x, y = coordinates(image)
@@ -178,13 +178,13 @@ def gaussian_noise(image: Image, rng: np.random.Generator, *, deviation: float) 
 
 
 def shot_noise(image: Image, rng: np.random.Generator, *, photons: float) -> Array:
-    """Count photons: the fewer a white pixel collects, the more the counts vary (Poisson)."""
+    """Add the noise of photon counts: the fewer photons a white pixel collects, the more noise."""
     counts = rng.poisson(image * (photons / 255))
     return np.multiply(counts, 255 / photons, dtype=np.float32)
 
 
 def salt_and_pepper_noise(image: Image, rng: np.random.Generator, *, share: float) -> Array:
-    """Turn pixels black or white, each with the same probability."""
+    """Turn random pixels black or white; black and white are equally probable."""
     drawn = rng.random(image.shape[:2], dtype=np.float32)
     result: Array = image.copy()
     result[drawn < share / 2] = 0
@@ -193,7 +193,7 @@ def salt_and_pepper_noise(image: Image, rng: np.random.Generator, *, share: floa
 
 
 def speckle_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
-    """Multiply by normally distributed factors: grain that is strongest in bright regions."""
+    """Multiply pixels by normally distributed factors, so that bright regions get more grain."""
     noise = rng.standard_normal(image.shape, dtype=np.float32)
     noise *= np.float32(deviation)
     noise += 1
@@ -279,7 +279,7 @@ def rainbow_effect(
 
 
 def _hue(hue: Floats) -> Floats:
-    """Return the RGB values, (..., 3) in [0, 1], of pure hues; 0 and 1 are red."""
+    """Return the RGB values of pure hues, (..., 3) in [0, 1]; hues 0 and 1 are red."""
     sixths = np.mod(6 * hue[..., None] + np.array([0, 4, 2], dtype=np.float32), 6)
     return np.asarray(np.clip(np.abs(sixths - 3) - 1, 0, 1))
 
@@ -315,7 +315,7 @@ def vignette_effect(
 def moire_pattern(
     image: Image, rng: np.random.Generator, *, contrast: float, period: float
 ) -> Array:
-    """Overlay the interference of two fine grids, different in each colour channel.
+    """Overlay the interference pattern of two fine grids; the pattern differs between channels.
 
     Two sets of bent stripes of about the same period cross at a small angle.
     """
@@ -414,12 +414,13 @@ def screen_crack(
     width: float,
     glare: float,
 ) -> Floats:
-    """Crack the glass at some points: dark fissures with bright edges, and glare around them."""
+    """Crack the glass at some points: dark fissures with bright edges, surrounded by glare."""
     half = half_diagonal(image)
     x, y = coordinates(image)
     light = np.zeros(image.shape[:2], dtype=np.float32)
     lines: list[tuple[Floats, float]] = []
-    # Each impact has its own generator, so that a higher severity only adds impacts to a lower one.
+    # Each impact has its own generator, so that a higher severity only adds impacts to those of a
+    # lower severity.
     for child in rng.spawn(int(impacts)):
         centre = child.uniform(-0.35, 0.35, 2) * image.shape[1::-1]
         cracks = [
@@ -438,7 +439,7 @@ def screen_crack(
 
 
 def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float) -> list[Floats]:
-    """Return the points of a crack and its branches, (N, 2), in pixels from the impact."""
+    """Return the points of a crack and its branches, (N, 2), in pixels from the image centre."""
     step = length * rng.uniform(0.5, 1.5) / PIECES
     heading = angle + rng.normal(0, 0.1) + np.cumsum(rng.normal(0, KINK, PIECES))
     branching = rng.random(PIECES) < BRANCHING
@@ -458,7 +459,7 @@ def _path(start: Floats, heading: Floats, step: float) -> Floats:
 
 
 def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
-    """Connect neighbouring cracks at the given distances from the impact."""
+    """Connect neighbouring cracks by random pieces of rings around the impact."""
     angles = [math.atan2(*(crack[1] - crack[0])[::-1]) for crack in cracks]
     order = np.argsort(angles)
     pairs = zip(order.tolist(), np.roll(order, -1).tolist(), strict=True)
@@ -471,7 +472,7 @@ def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
 
 
 def _drawn(image: Image, lines: list[tuple[Floats, float]], aside: float) -> Floats:
-    """Draw tapering lines, shifted by the given number of pixels: (H, W, 1) float32 in [0, 1]."""
+    """Draw tapering lines, shifted by ``aside`` pixels, in an (H, W, 1) float32 array in [0, 1]."""
     cv2 = opencv()
     middle = (np.array(image.shape[1::-1]) - 1) / 2 + aside
     canvas = np.zeros(image.shape[:2], dtype=np.uint8)

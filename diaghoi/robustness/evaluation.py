@@ -76,8 +76,9 @@ class Robustness:
             ``metric``, ``metric_title`` (in words) and ``scale`` (definition of CRI);
             ``bootstrap``, the settings of the intervals, if there are any; ``measure`` and
             ``similarity`` of soft mAP and mF1, as in a semantic evaluation; ``corruptions`` and
-            ``severities`` of the study, and in ``scope`` whether these are all conditions of the
-            paper (``complete``), with both in words; ``models``, each with
+            ``severities`` of the study, and in ``scope`` whether the study covers all conditions of
+            the paper (``complete``), with corruptions and severities in words; ``models``, each
+            with
 
             - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
             - ``clean``: score on clean pictures;
@@ -138,7 +139,7 @@ def evaluate_study(
     engine : Engine
         Engine that runs the tasks.
     metric : str, optional
-        Any score of the report, by path in the JSON. The default is the score of the RoHOI paper:
+        Path of any score in the JSON of the report. The default is the score of the RoHOI paper:
         the official mAP on HICO-DET, and role AP of scenario 2 on V-COCO.
     **choices
         Choices of :func:`diaghoi.robustness.sweep.sweep`.

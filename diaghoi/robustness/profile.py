@@ -23,7 +23,7 @@ from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.study import CLEAN, Condition, Scope, conditions_of, scope_of
 from diaghoi.statistics.significance import Difference
 
-# The metric of the RoHOI paper; on other data sets, mAP under the protocol.
+# The metrics of the RoHOI paper; the metric on other data sets is mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
 # Sections and keys of a result whose numbers are not scores: higher values are not better.
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity", "delta_map")
@@ -40,7 +40,7 @@ Scores = Mapping[str, Sequence[float]]
 
 
 def mean_robustness_index(scores: Scores) -> float | None:
-    """Average the means over severities over the corruptions (MRI, equation 1).
+    """Average scores over severities, and then over corruptions (MRI, equation 1).
 
     Scores may have any scale; the result has the same scale. Corruptions without scores do not
     count; the index is None if there are no scores at all.
@@ -54,7 +54,7 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
 
     A corruption contributes M / M_clean / (ln(1 + sigma) + 1), where M is the mean of its scores
     and sigma their population standard deviation over the severities. Sigma grows with the scale of
-    the scores, so the index depends on it.
+    the scores, so the index depends on that scale.
 
     All scores are in percent, as in the paper. The index is 1 if all scores equal the clean score,
     and None if there are no scores or the clean score is not positive.
@@ -68,11 +68,12 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
 
 
 class Index(NamedTuple):
-    """Indices over the given conditions.
+    """MRI and CRI over the given conditions.
 
     MRI is a fraction, and None if no condition has a score. CRI covers the corruptions with scores
-    at several severities; it is None if there are none, or if the clean score is not positive.
-    ``conditions`` counts the conditions with a score, ``of`` all conditions of the study.
+    at several severities, and is None if no corruption has several scores or the clean score is not
+    positive. ``conditions`` is the number of conditions with a score, and ``of`` the number of
+    given conditions.
     """
 
     mri: float | None
@@ -91,7 +92,7 @@ class Index(NamedTuple):
 
 
 def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) -> Index:
-    """Compute both indices over the available scores.
+    """Compute MRI and CRI over the available scores.
 
     A corruption with a single score is not part of CRI: its deviation of 0 would count as perfect
     stability, although its stability is unknown. Scores are fractions, one per severity for each
@@ -126,7 +127,7 @@ class Profile:
 
     @property
     def scope(self) -> Scope:
-        """Scope of the indices."""
+        """Scope of MRI and CRI."""
         return scope_of(self.corruptions, self.severities)
 
     @property
@@ -174,12 +175,12 @@ class Profile:
         return part / whole if whole else None
 
     def change(self, condition: Condition, path: str) -> float | None:
-        """Return how much higher a number is than on clean pictures."""
+        """Return by how much a number exceeds the number on clean pictures."""
         here, clean = self.number(condition, path), self.number(CLEAN, path)
         return None if here is None or clean is None else here - clean
 
     def mean_growth(self, corruption: str, error: str) -> float | None:
-        """Return the average growth of an error's ΔmAP over severities."""
+        """Return the growth of an error's ΔmAP from clean pictures, averaged over severities."""
         return _mean(
             self.change(condition, DELTA.format(error))
             for condition in self.conditions
@@ -187,7 +188,7 @@ class Profile:
         )
 
     def strongest(self) -> dict[str, Condition]:
-        """Return the highest severity with a result per corruption, if clean pictures have one."""
+        """Return each corruption's highest severity with a result; empty without a clean result."""
         if CLEAN not in self.results:
             return {}
         return {each.corruption: each for each in self.conditions if each != CLEAN}
@@ -239,7 +240,8 @@ class Profile:
 def costliest(profiles: Sequence[Profile]) -> list[str]:
     """Order the corruptions by their average cost, as a share of the clean score.
 
-    The costliest comes first; corruptions without a drop in any detector are omitted.
+    The costliest corruption comes first; corruptions whose cost is undefined for all detectors are
+    omitted.
     """
     names = profiles[0].corruptions
     costs = {name: _mean(profile.drop(name) for profile in profiles) for name in names}
@@ -262,7 +264,7 @@ def check_metric(metric: str, result: Result) -> None:
     raise InputError(
         f"--metric {metric}: is not a score of the report{close_matches(metric, known)}; give one "
         f"of {', '.join(usual)}"
-        + ("" if "soft_map" in known else ", or of a study with similarities soft_map or mf1")
+        + ("" if "soft_map" in known else ", or, if the study has similarities, soft_map or mf1")
     )
 
 
@@ -301,7 +303,7 @@ def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
 def scores_with(metric: str, result: Result) -> dict[str, str]:
     """Return titles of the scores to show together with a metric, by path.
 
-    The related scores are the splits of a mean, or both scenarios of V-COCO.
+    The scores to show together are the splits of a mean, or both scenarios of V-COCO.
     """
     parent, _, leaf = metric.rpartition(".")
     paths = [metric]

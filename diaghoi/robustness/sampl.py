@@ -1,9 +1,9 @@
 """SAMPL: training with masks that grow as the model learns (paper 'RoHOI', section 4).
 
-Two parts work in any training code, without the authors' code. :class:`ProgressiveSchedule`
-(algorithm 1, equations 4 to 8) decides how much to hide, and :func:`semantic_mask` (equation 3)
-chooses the pixels to hide. Comments mark the values that the paper does not give and that were
-chosen here.
+Two parts of SAMPL work in any training code, without the authors' code.
+:class:`ProgressiveSchedule` (algorithm 1, equations 4 to 8) decides how much to hide, and
+:func:`semantic_mask` (equation 3) chooses the pixels to hide. Comments mark the values that come
+from the paper; diaghoi chose the other values.
 
 >>> schedule = ProgressiveSchedule()
 >>> schedule.evaluated  # before the first epoch: the clean and the low level
@@ -26,7 +26,7 @@ from diaghoi.data.arrays import BoolArray
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.effects import opencv
 
-# The severity levels from 1, omega_1 to omega_4 in the paper.
+# Names of the severity levels 1 to 4 (omega_1 to omega_4 in the paper).
 LEVELS = ("clean", "low", "middle", "high")
 # Range, for each level, from which the hidden share of an instance's width and height is drawn. The
 # paper tries 40 to 80 %, and finds 40, 50 and 60 % best for the three levels (table 2b).
@@ -47,12 +47,12 @@ Pixels = TypeVar("Pixels", bound=np.generic)
 class ProgressiveSchedule:
     """Choose the severity level of each epoch from validation scores (algorithm 1).
 
-    The paper leaves some cases unspecified. An epoch whose previous epoch has no score at the same
-    level (the first epoch, and the epoch after a step up), or a score of 0, has no relative change
-    and keeps the level. If the sums are equal, the clean level is chosen, because it is listed
-    first. The sum in equation 7 runs over the levels above clean, as in the equation; algorithm 1
-    leaves this open. The largest change is reset after a step up, as in algorithm 1; equation 5
-    would keep it.
+    The paper leaves some cases unspecified. The relative change is undefined, and the level is
+    kept, if the previous epoch has no score at the same level (in the first epoch, and after a step
+    up) or a score of 0. If the weighted scores of clean and masked levels are equal, the clean
+    level is chosen, because the clean level is listed first. The sum in equation 7 runs over the
+    levels above clean, as in the equation; algorithm 1 does not say over which levels. The largest
+    change is reset after a step up, as in algorithm 1; equation 5 would keep the largest change.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class ProgressiveSchedule:
         Raises
         ------
         InputError
-            If a score is missing, negative or not a number. The schedule is then unchanged.
+            If a score is missing, negative or not a number. An error leaves the schedule unchanged.
         """
         for level in self.evaluated:
             if level not in scores:
@@ -127,7 +127,7 @@ class ProgressiveSchedule:
         before = self._previous.get(self.level, 0.0)
         if before == 0:
             return False
-        # Relative, so that the threshold works for both percentages and fractions.
+        # The change is relative, so that the threshold works for both percentages and fractions.
         change = abs((score - before) / before)
         self._largest_change = max(self._largest_change or 0.0, change)
         threshold = self.initial_threshold * self._largest_change / (change + self.epsilon)
@@ -148,7 +148,7 @@ class ProgressiveSchedule:
         Raises
         ------
         InputError
-            If a part of the state is missing or invalid. The schedule is then unchanged.
+            If a part of the state is missing or invalid. An error leaves the schedule unchanged.
         """
         try:
             level, chosen = int(state["level"]), [int(count) for count in state["chosen"]]
@@ -184,7 +184,7 @@ def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
 
 
 def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
-    """Fill all pixels that a box touches, for instances without a mask.
+    """Create a mask of all pixels that a box touches, for an instance that has no mask.
 
     Parameters
     ----------
@@ -263,8 +263,8 @@ def semantic_mask(
     """Choose the pixels of a picture to hide at a severity level (equation 3).
 
     Hidden pixels are True in an (H, W) bool array. Each instance is dilated by a few pixels, so
-    that its outline reveals nothing. The convex hull of the result is then scaled about its centre;
-    the higher the level, the larger the share of its width and height that is hidden.
+    that its outline reveals nothing. The convex hull of the dilated instance is then scaled about
+    its centre; the higher the level, the larger the hidden share of the hull's width and height.
 
     Parameters
     ----------
@@ -291,16 +291,20 @@ def semantic_mask(
         raise InputError(f"cover of level {level}: {low} to {high}; give ratios from 0 to 1")
     masks = [np.asarray(mask) != 0 for mask in instances]
     if not masks:
-        raise InputError("no instances: give a mask for each, or leave the picture unchanged")
+        raise InputError(
+            "no instances: give a mask for each instance, or leave the picture unchanged"
+        )
     if any(mask.shape != masks[0].shape or mask.ndim != 2 for mask in masks):
         shapes = ", ".join(str(mask.shape) for mask in masks)
-        raise InputError(f"the masks have the shapes {shapes}; give the same (height, width)")
+        raise InputError(
+            f"the masks have the shapes {shapes}; give masks of the same (height, width)"
+        )
     hidden = np.zeros(masks[0].shape, dtype=bool)
     if high == 0:
         return hidden
     for mask in masks:
         # Numbers are drawn for empty masks, too, so that one instance does not change the masks of
-        # others.
+        # other instances.
         radius, across, down = rng.uniform([0, low, low], [EXPANSION, high, high])
         if mask.any():
             _hide(hidden, mask, radius, (down, across))
@@ -314,14 +318,14 @@ def masked(image: npt.NDArray[Pixels], mask: BoolArray) -> npt.NDArray[Pixels]:
     ----------
     image : (H, W) or (H, W, C) array
         The picture itself is not changed. For a (C, H, W) tensor, ``tensor[:,
-        torch.from_numpy(mask)] = 0`` does the same.
+        torch.from_numpy(mask)] = 0`` hides the pixels in place.
     mask : (H, W) bool array
         As from :func:`semantic_mask`.
 
     Raises
     ------
     InputError
-        If the sizes differ.
+        If image and mask differ in size.
     """
     if image.shape[:2] != mask.shape:
         raise InputError(f"the image is {image.shape[:2]} and the mask {mask.shape} pixels")
@@ -339,8 +343,8 @@ def _hide(hidden: BoolArray, mask: BoolArray, radius: float, ratios: tuple[float
     around = int(np.ceil(reach))
     top, left = max(rows[0] - around, 0), max(columns[0] - around, 0)
     part = mask[top : rows[-1] + around + 1, left : columns[-1] + around + 1]
-    # Thresholding the distance transform dilates with a disc, and its time does not depend on the
-    # radius.
+    # Thresholding the distance transform dilates the mask with a disc, in a time that does not
+    # depend on the radius.
     dilated = distance_transform_edt(~part) <= reach
     hull = _convex_hull(dilated)
     rows, columns = np.flatnonzero(hull.any(axis=1)), np.flatnonzero(hull.any(axis=0))
@@ -360,10 +364,10 @@ def _convex_hull(mask: BoolArray) -> BoolArray:
     # The first and the last pixels of the rows span the hull of all pixels.
     first, last = mask[rows].argmax(axis=1), mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
     pixels = np.concatenate([np.stack([column, rows], axis=1) for column in (first, last)])
-    # In half pixels, all coordinates are integers, and OpenCV's hull is exact.
+    # In units of half a pixel, all coordinates are integers, and OpenCV's hull is exact.
     sides = np.concatenate([2 * pixels + side for side in ((1, 0), (-1, 0), (0, 1), (0, -1))])
     corners = cv2.convexHull(sides.astype(np.int32))[:, 0].astype(np.int64)
-    # cv2.fillConvexPoly would also fill pixels whose centres are just outside.
+    # cv2.fillConvexPoly would also fill pixels whose centres are just outside the hull.
     row, column = np.ogrid[: mask.shape[0], : mask.shape[1]]
     inside = np.ones(mask.shape, dtype=bool)
     for (x, y), (dx, dy) in zip(corners, np.roll(corners, -1, axis=0) - corners, strict=True):

@@ -16,8 +16,8 @@ FAULTS = {
     "environment": {"missed_persons": 0.03, "missed_objects": 0.05, "confused_verbs": 0.03},
     "geometry": {"misplaced": 0.05, "localisation": 0.02},
 }
-# Each corruption of a group multiplies these steps by a factor of its own; the factors are evenly
-# spaced from this one to 1 above it.
+# Each corruption of a group multiplies the increases of FAULTS by a factor; the factors of a group
+# are evenly spaced from MILDEST to MILDEST + 1.
 MILDEST = 0.5
 
 

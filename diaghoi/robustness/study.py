@@ -75,8 +75,8 @@ def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tupl
 class RobustModel(StudyModel):
     """A detector of a study, with its predictions under all conditions.
 
-    The model has a file for clean pictures and a pattern for corrupted pictures, and the same two
-    for pairs that are listed separately.
+    The model has a file for clean pictures and a file pattern for corrupted pictures, and another
+    file and pattern if pairs are listed separately.
     """
 
     clean: str
@@ -116,8 +116,8 @@ class Run(NamedTuple):
 class Scope(NamedTuple):
     """Description of the conditions over which a study's MRI and CRI are averaged.
 
-    ``complete`` if these are all corruptions at all severities, as in the paper; ``title`` heads
-    the columns of MRI and CRI.
+    ``complete`` is true if the study has all corruptions at all severities, as in the paper;
+    ``title`` heads the columns of MRI and CRI.
     """
 
     complete: bool
@@ -172,7 +172,7 @@ class RobustnessStudy(StudyData):
     severities : tuple of int
         Severities, ascending.
     reading : Reading
-        How to read predictions where their content does not show it.
+        Options for prediction files whose content does not show how to read them.
     """
 
     models: tuple[RobustModel, ...]
@@ -186,7 +186,7 @@ class RobustnessStudy(StudyData):
         return conditions_of(self.corruptions, self.severities)
 
     def runs(self) -> Iterator[Run]:
-        """List the files of all detectors under all conditions, existing or not."""
+        """List the files of all detectors under all conditions, including missing files."""
         for model in self.models:
             yield Run(model.label, CLEAN, model.clean, model.clean_pairs)
             for condition in self.conditions[1:]:
@@ -229,10 +229,10 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
             _check_pattern(f"{where}: {key}", str(texts[key]))
     if (texts["clean_pairs"] is None) != (texts["pairs"] is None):
         raise InputError(
-            f"{where}: clean_pairs and pairs: give both or neither, otherwise clean and corrupted "
-            "pictures would be compared with different lists"
+            f"{where}: clean_pairs and pairs: give both or neither, so that clean and corrupted "
+            "pictures are evaluated with the same kind of pairs"
         )
-    # Braces in the folder are not fields.
+    # Braces in the name of the folder are not fields of the pattern.
     quoted = str(folder).replace("{", "{{").replace("}", "}}")
     start = {"clean": str(folder), "clean_pairs": str(folder), "files": quoted, "pairs": quoted}
     paths: dict[str, Any] = {

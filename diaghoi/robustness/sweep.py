@@ -1,8 +1,8 @@
-"""Diagnose all runs of a robustness study that are not finished yet, here or on a cluster.
+"""Diagnose all unfinished runs of a robustness study, on one computer or on a cluster.
 
 A run is split into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
-their sum is exactly the diagnosis of the run. Workers run :func:`diagnose_block`, :func:`finish`
-and :func:`compare_to_clean`.
+the sum of the blocks is exactly the diagnosis of the run. Workers run :func:`diagnose_block`,
+:func:`finish` and :func:`compare_to_clean`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class Settings(NamedTuple):
     """Settings that all runs of a study share.
 
     ``reading`` contains the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity``
-    the sources of the similarity of verbs and of objects. ``resamples`` and ``exchanges`` are the
-    numbers of bootstrap resamples, and of exchanges in tests against clean pictures; None for none.
+    contains the sources of the verb and object tables. ``resamples`` is the number of bootstrap
+    resamples, and ``exchanges`` the number of exchanges in tests against clean pictures; None omits
+    the intervals or the tests.
     """
 
     truth: Truth
@@ -71,7 +72,7 @@ def _joined(settings: Settings, run: Run) -> tuple[Scenes, SceneSource, Joined, 
 
 
 def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -> Diagnosis:
-    """Diagnose one block of the images of a run, counted from 0.
+    """Diagnose one block of the images of a run; blocks are counted from 0.
 
     Raises
     ------
@@ -85,8 +86,8 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
         predictions.between(first, stop),
         settings.truth.protocol_for(truth),
     )
-    # Annotations and predictions of a block have the same images; which file has an image is known
-    # only for the whole run.
+    # Annotations and predictions of a block have the same images; which of the files contains an
+    # image is known only from the whole run.
     return replace(
         block.without_scenes(),  # other processes need only the block's sums
         annotated=joined.annotated[first:stop],
@@ -153,9 +154,9 @@ def _clean(settings: Settings, run: Run) -> Diagnosis:
 class Store:
     """Cache of finished work in a folder; without a folder, nothing is stored.
 
-    Results are identified by the content of their inputs, not by names or dates. For this, each
-    file is read once, and again if its size or a time stamp changes. The folder is created if
-    missing.
+    Results are identified by the content of their inputs, not by names or dates. To hash the
+    content, each file is read once, and again if its size or a time stamp changes. The folder is
+    created if missing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -170,7 +171,7 @@ class Store:
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
     def hash_of(self, file: str | Path | None) -> str:
-        """Hash the content of a file; empty for None, or if nothing is stored."""
+        """Hash the content of a file; return an empty string for None or without a folder."""
         if self.folder is None or file is None:
             return ""
         path = str(file)
@@ -185,7 +186,7 @@ class Store:
         return self._hashes[path]
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Return finished work; None if there is none, or the stored result was altered."""
+        """Return a stored result; None if the result is missing or was altered."""
         if self.folder is None:
             return None
         with suppress(InputError):
@@ -260,14 +261,14 @@ def sweep(
     Parameters
     ----------
     study : RobustnessStudy
-        A study with annotations, or only of saved results.
+        A study that has annotations, or only saved results.
     engine : Engine
         Engine that runs the tasks.
     resamples : int, optional
         Number of resamples of the bootstrap; by default there are no intervals.
     exchanges : int, optional
-        Test each detector under the highest severity of each corruption against clean pictures,
-        with this number of resamples and exchanges.
+        Number of resamples and exchanges in tests of each corruption's highest severity against
+        clean pictures; by default there are no tests.
     confidence, seed
         Confidence of intervals, and seed of resamples and exchanges.
     block : int, optional
@@ -277,14 +278,14 @@ def sweep(
     check : callable, optional
         Called with the first result, to reject requests that no result can satisfy.
     start, advance : callable
-        Called with the name and the number of steps of each task, and with the number of finished
-        steps.
+        ``start`` is called with the name and the number of steps of each task, ``advance`` with the
+        number of finished steps.
 
     Raises
     ------
     InputError
         If the annotations or the similarity tables cannot be used, no file of the study exists, or
-        none can be used.
+        no file can be used.
     """
     truth = Truth(
         annotations=str(study.annotations),
@@ -308,7 +309,7 @@ def sweep(
     if study.similarity is not None:
         from diaghoi.semantic.tables.senses import read_tables
 
-        read_tables(study.similarity)  # otherwise every run would fail because of them
+        read_tables(study.similarity)  # unusable tables would make every run fail
     outcomes: dict[Run, Any] = {}
     for run, outcome in plan.diagnosed([run for run in runs if run not in missing], block):
         outcomes[run] = outcome
@@ -336,7 +337,7 @@ def sweep(
 def _sorted_out(
     runs: Iterable[Run], outcomes: Mapping[Run, Any]
 ) -> tuple[dict[Run, dict[str, Any]], dict[Run, str]]:
-    """Separate the outcomes of runs from the reasons for failed runs."""
+    """Separate the outcomes of successful runs from the reasons why runs failed."""
     ordered = {run: outcomes[run] for run in runs if run in outcomes}
     failed = {run: each.message for run, each in ordered.items() if isinstance(each, Failure)}
     return {run: each for run, each in ordered.items() if run not in failed}, failed
@@ -360,7 +361,7 @@ class _Plan:
     advance: Callable[[int], Any]
 
     def saved(self, run: Run) -> dict[str, Any] | None:
-        """Read the saved result in a run's file; None if it contains predictions."""
+        """Read the saved result in a run's file; None if the file contains predictions."""
         study = self.study
         result = None if is_remote(run.file) else read_result(run.file, study.dataset)
         if result is None:
@@ -437,8 +438,8 @@ class _Plan:
     def tested(self, results: Mapping[Place, Any]) -> dict[Run, Any]:
         """Test each detector under the strongest corruptions against itself on clean pictures.
 
-        The highest severity of each corruption with a result counts, if clean pictures have a
-        result.
+        Each corruption is tested at the highest severity that has a result, if clean pictures have
+        a result.
         """
         runs = {run.place: run for run in self.study.runs()}
         outcomes: dict[Run, Any] = {}
@@ -468,7 +469,7 @@ class _Plan:
     def _worked(
         self, title: str, keys: Mapping[Run, str], tasks: Callable[[str, Run], Iterable[Task]]
     ) -> Iterator[tuple[Run, Any]]:
-        """Yield stored results, do the missing work, and store its results."""
+        """Yield stored results, then do the missing work, and store and yield the new results."""
         left: dict[str, Run] = {}
         for number, (run, key) in enumerate(keys.items()):
             kept = self.store.get(key)

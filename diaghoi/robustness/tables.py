@@ -39,7 +39,7 @@ HEADINGS = {
 """Titles of the tables, by key."""
 OF_SEVERAL = ("corruptions_cri", "severities")
 """Keys of the tables that only studies with several severities have."""
-SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
+SCALE = "CRI as in the RoHOI paper, with sigma of scores in percent and the natural logarithm"
 MEANING = (
     "MRI, %: mean under corruption. CRI: mean relative score, reduced by its variation over "
     "severities; 1 if nothing is lost."
@@ -92,9 +92,9 @@ def robustness_tables(
     Returns
     -------
     tuple of Table
-        ``robustness`` (table 1 of the paper), ``corruptions`` (table 3), the same with CRI,
-        ``groups``, ``severities``, and ``growth_human_box`` and so on. Numbers are marked if some
-        of their conditions have no score.
+        ``robustness`` (table 1 of the paper), ``corruptions`` (table 3), ``corruptions_cri`` (CRI
+        instead of MRI), ``groups``, ``severities``, and ``growth_human_box`` and so on. Numbers are
+        marked if some of their conditions have no score.
     """
     keys = _keys(profiles[0].severities, errors=errors)
     if overview:
@@ -103,14 +103,14 @@ def robustness_tables(
 
 
 def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
-    """Lay out numbers like a comparison; the caption explains the mark, if any."""
+    """Lay out a table as in a comparison; the caption explains the mark of incomplete numbers."""
     numbers, remarks = _content(key, profiles, metric)
     models = [profile.model for profile in profiles]
     if key == "overview":
         models = [StudyModel(label=model.label) for model in models]
     cells = [[cell(profile) for _, cell in numbers] for profile in profiles]
     if any(cell.mark for row in cells for cell in row):
-        remarks.append(f"{PARTIAL}: over the available conditions.")
+        remarks.append(f"{PARTIAL}: computed over the available conditions only.")
     return table_of(
         models,
         [column for column, _ in numbers],
@@ -212,7 +212,7 @@ def _by_corruption(names: Sequence[str], which: str, group: str = "") -> list[Nu
 def sentences(profile: Profile) -> dict[str, str]:
     """Describe the effect of each corruption at its highest severity with a result.
 
-    Empty if clean pictures have no result.
+    The dictionary is empty if clean pictures have no result.
     """
     return {
         name: f"{CORRUPTIONS[name].label}, severity {condition.severity}: "
@@ -224,8 +224,9 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, equally many per detector.
 
-    At most ``most`` are chosen; among equal ranks, the corruptions with the largest drops. The
-    sentences start with labels and are ordered by detector, with the largest drop of each first.
+    At most ``most`` sentences are chosen; among corruptions of equal rank, the largest drops come
+    first. Each sentence comes with the label of the detector; sentences are ordered by detector,
+    and the largest drop of a detector comes first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -242,7 +243,7 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
 def summary(profiles: Sequence[Profile]) -> str:
     """Describe how much of their clean score detectors keep, and which corruption costs most.
 
-    With more than two detectors, the sentence names the most and the least robust.
+    With more than two detectors, the sentence names the most and the least robust detector.
     """
     kept = [
         (mean / clean, profile.model.label, f"({percent(clean)} to {percent(mean)})")

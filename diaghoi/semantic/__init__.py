@@ -1,6 +1,6 @@
 """Semantic evaluation: graded credit for predictions that are close in meaning.
 
-SHOE's soft mAP and mF1, based on similarity tables of verbs and objects.
+The package computes SHOE's soft mAP and mF1 from similarity tables of verbs and objects.
 """
 
 from diaghoi.semantic.evaluation import SemanticEvaluation

@@ -1,8 +1,9 @@
 """Ask a vision-language model what people do with objects (SHOE).
 
-The pairs of boxes are given; the papers use DETR's boxes. The model names the verb and object of
-each interaction in its own words, and the probability of these words is the score. Each answer is a
-line in the format ``words`` (:mod:`diaghoi.formats.words`), along with the settings of the run.
+The user provides the pairs of boxes; the papers use DETR's boxes. The model names the verb and
+object of each interaction in its own words, and the probability of these words is the score. Each
+answer is a line in the format ``words`` (:mod:`diaghoi.formats.words`), along with the settings of
+the run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from diaghoi.language.asking import Reply
 
 VERSION = 1
-"""Version of the wording; answers to another version are not reused."""
+"""Version of the wording of questions; answers to another version are not reused."""
 BY_TOKENS, UNSCORED = "token probabilities", "none"
 INSTRUCTION = (
     "What does this person do with this object? Write each interaction on a line of its own: a "
@@ -97,14 +98,14 @@ def read_reply(reply: Reply) -> dict[str, float]:
     Parameters
     ----------
     reply : Reply
-        The reply has one interaction per line; reasoning in tags, list markers and quotes are
+        The reply has one interaction per line; list markers, quotes, and reasoning in tags are
         ignored.
 
     Returns
     -------
     dict of float
-        For each interaction, the geometric mean of its token probabilities: 1 if the server does
-        not return any. Empty if the reply names no interaction.
+        For each interaction, the geometric mean of its token probabilities, or 1 if the server
+        returns no probabilities. Empty if the reply names no interaction.
     """
     said = strip_reasoning(reply.text)
     start = reply.text.rfind(said)
@@ -122,7 +123,7 @@ def read_reply(reply: Reply) -> dict[str, float]:
 
 def _probability(reply: Reply, start: int, stop: int) -> float:
     """Compute the geometric mean of the token probabilities in a part of a reply."""
-    # If the tokens do not spell the text, for example because they split characters, all of them
+    # If the tokens do not spell the text, for example because tokens split characters, all tokens
     # count.
     spelled = "".join(token for token, _ in reply.tokens) == reply.text
     at, logarithms = 0, []
@@ -135,7 +136,7 @@ def _probability(reply: Reply, start: int, stop: int) -> float:
 
 @dataclass(kw_only=True)
 class PairAsker(FileAsker):
-    """Runner that asks a model about the pairs without an answer.
+    """Runner that asks a model about the pairs that have no answer yet.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ class PairAsker(FileAsker):
         return frozenset(self.pairs)
 
     def question_of(self, line: Mapping[str, Any]) -> Pair | None:
-        """Return the pair that a line answers; None if it is not among the questions."""
+        """Return the pair that a line answers; None if no question is about the pair."""
         try:
             human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -192,11 +193,11 @@ class PairAsker(FileAsker):
         return str(lines[0].get("scores")) if lines else None
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return the pairs without a named interaction, the text for the status line, and notes."""
+        """Return the number of pairs without an interaction, the status text, and notes."""
         without = sum(line.get("text") is None for line in self.answers.lines)
         unscored = (
-            f"{self.model} gives no token probabilities, so the answers have no scores: 'diaghoi "
-            "semantic' counts all of them, and gives no mAP"
+            f"{self.model} gives no token probabilities, so the answers have no scores: "
+            "'diaghoi semantic' counts all answers, and gives no mAP"
         )
         return (
             {"scores": self.scores, "without_interaction": without},
@@ -221,12 +222,12 @@ class PairAsker(FileAsker):
             return reply
 
     def _keep(self, pair: Pair, reply: Reply) -> None:
-        """Store all interactions of a reply at once, or the fact that it names none."""
+        """Store all interactions of a reply at once, or that the reply names no interaction."""
         line = {"image": pair.image, "human_box": pair.human, "object_box": pair.object}
         with self._lock:
             scores = self.scores or (BY_TOKENS if reply.tokens else UNSCORED)
             if scores == BY_TOKENS and not reply.tokens:
-                raise NoReply("the reply comes without token probabilities, unlike earlier ones")
+                raise NoReply("the reply comes without token probabilities, unlike earlier replies")
             named: list[dict[str, Any]] = [
                 {"text": text, "score": score} if scores == BY_TOKENS else {"text": text}
                 for text, score in read_reply(reply).items()

@@ -2,16 +2,16 @@
 
 A confusion is a word that is predicted where another word is annotated: at both boxes of the
 prediction or, without an object box (V-COCO), for the annotated person. If several words are
-annotated there, the word to which the prediction is assigned counts. If it is assigned to none, the
-first word in the annotations counts, so the order of the annotations matters. Similarity tables
-play no part, so a confusion costs the same everywhere.
+annotated at the boxes or for the person, the word to which the prediction is assigned counts. If
+the prediction is assigned to no word, the first word in the annotations counts, so the order of the
+annotations matters. Similarity tables are not used, so a confusion costs the same with any table.
 
 On V-COCO, verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published
 rule, a wrong verb on the person's own object is an association, and wrong actions have no object
 box.
 
-The annotated word may still be found: a detector that scores every verb of a pair often predicts it
-too. Words without a true positive are therefore counted separately.
+The annotated word may still be found: a detector that scores every verb of a pair often predicts
+the annotated word too. Words without a true positive are therefore counted separately.
 
 The assigned triplet alone does not show whether the word is found, because a prediction may be
 assigned to an action that its person performs with another object.
@@ -44,7 +44,7 @@ from diaghoi.semantic.triplets import (
 )
 
 CONSIDERED = 100
-"""Number of confusions whose cost is computed; the highest sums of scores come first.
+"""Number of confusions whose cost is computed: the confusions with the highest sums of scores.
 """
 Error = Literal["action", "object_box"]
 
@@ -60,10 +60,10 @@ class Confusion:
     count : int
         Number of predictions with the confusion.
     not_found : int
-        Number of these predictions whose annotated word is not found: the annotated triplets with
-        this word that the prediction reaches have no true positive.
+        Number of predictions with the confusion whose annotated word is not found: the annotated
+        triplets with this word that the prediction reaches have no true positive.
     delta_map : float or None
-        Change in mAP when only these predictions are repaired; None if undefined.
+        Change in mAP when only the predictions with the confusion are repaired; None if undefined.
     """
 
     predicted: int
@@ -208,7 +208,7 @@ class PartialOracle:
     diagnosis : Diagnosis
         The detector.
     error : str
-        ``action``, or another label whose oracle converts predictions.
+        ``action``, or another error whose oracle repairs predictions.
     by_pair : bool
         Whether errors are counted on found pairs (:mod:`diaghoi.oracles.localised`) instead of by
         the published rule.
@@ -225,7 +225,7 @@ class PartialOracle:
 
     @cached_property
     def error_rows(self) -> BoolArray:
-        """(R,) mask of the rows of the ledger with the error."""
+        """(R,) mask of the ledger rows that have the error."""
         return np.asarray(self.ledger.row_label == LABELS.index(self.error))
 
     def delta(self, rows: BoolArray) -> float | None:
@@ -245,8 +245,8 @@ class PartialOracle:
         # Rows are sorted by class.
         inside = np.repeat(affected, np.diff(ledger.bounds))
         part = ledger.rows(inside)
-        # The oracle selects rows by label, so rows that must not be repaired get another label. The
-        # value of that label does not matter, because no other oracle runs.
+        # The oracle selects rows by label, so rows that must not be repaired get another label. Any
+        # other label will do, because no other oracle runs.
         kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
         part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
         repaired = (LOCALISED if self.by_pair else ORACLES)[self.error](part)

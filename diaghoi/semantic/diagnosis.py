@@ -1,6 +1,6 @@
-"""Measure how close in meaning wrong predictions are to the annotations, and what they cost.
+"""Measure how close wrong predictions are in meaning to annotations, and what each kind costs.
 
-This analysis is not in any of the papers. Each action error and each object error gets the
+The semantic diagnosis is not in any of the papers. Each action error and each object error gets the
 similarity between the prediction and the annotation at the same location.
 """
 
@@ -52,7 +52,7 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
         errors={
             name: compare_errors(evaluation, evaluation.diagnosis, name)
             for name in COMPARED
-            # If predictions do not name objects, wrong objects have no meaning.
+            # If predictions do not name objects, object errors cannot be compared by meaning.
             if name != "object_box" or evaluation.compares_objects
         },
     )
@@ -77,7 +77,7 @@ class SemanticDiagnosis:
     errors: dict[str, ComparedErrors]
 
     def rows_of(self, error: str, mask: BoolArray) -> BoolArray:
-        """Return a mask, (R,), of the ledger rows of the given predictions, which have an error."""
+        """Return a mask, (R,), of the ledger rows of the given predictions with an error."""
         rows = np.zeros(len(self.diagnosis.ledger.row_class), dtype=bool)
         rows[self.errors[error].rows[mask]] = True
         return rows
@@ -296,11 +296,12 @@ def compare_errors(
 ) -> ComparedErrors:
     """Compare the predictions that have an error with the annotations at their location.
 
-    The candidates are annotated triplets with both boxes found. Among several triplets, the
-    assigned triplet counts, otherwise the most similar triplet; the first wins ties. If predictions
-    are matched by person (V-COCO), an action error has the right person and usually no object, and
-    is compared with the other actions of that person. An annotated triplet of the predicted class
-    never counts: missing it is not a confusion.
+    A prediction is compared with the annotated triplets whose two boxes it finds. Among several
+    triplets, the assigned triplet counts, otherwise the most similar triplet; among equally similar
+    triplets, the first counts. If predictions are matched by person (V-COCO), an action error has
+    the right person and usually no object, and is compared with the other actions of that person.
+    An annotated triplet of the predicted class never counts: missing that triplet is not a
+    confusion.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
 """What results say about each free word of the predictions."""
 NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
-"""The note on images without predictions, which follows the number of these images."""
+"""Text of the note on images without predictions; the number of these images precedes the text."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,7 +111,7 @@ class SemanticEvaluation:
         )
 
     def sigma(self, annotated: IntArray, predicted: IntArray) -> FloatArray:
-        """Compute the similarity of interactions, which are given by their keys, pair by pair."""
+        """Compute the similarity of pairs of interactions; the interactions are given as keys."""
         vocabulary = self.annotated.scenes.vocabulary
         pairs = (of_interactions(vocabulary, keys) for keys in (annotated, predicted))
         return self.tables.sigma(*next(pairs), *next(pairs))
@@ -175,9 +175,9 @@ class SemanticEvaluation:
     def class_exact_ap(self) -> FloatArray | None:
         """(K,) soft AP if no verb or object were similar to any other; None without scores.
 
-        A prediction with only the right verb or object still earns its share, and false positives
-        count as in soft AP. The difference from soft AP is therefore due to the tables. The
-        difference between soft AP and AP has other causes, too.
+        A prediction with only the right verb or object still gets the credit for the right part,
+        and false positives count as in soft AP. The difference from soft AP is therefore due to the
+        tables. The difference between soft AP and AP has other causes, too.
         """
         if self.score is None:
             return None
@@ -315,7 +315,7 @@ class SemanticEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """List what the tables and files imply for the numbers, one sentence each."""
+        """List notes on what the tables and files imply for the numbers."""
         notes = [*dict.fromkeys(self.annotated.scenes.notes + self.predicted.scenes.notes)]
         for what, (fitted, words) in self._tables.items():
             if what == "verbs" or self.compares_objects:
@@ -363,13 +363,13 @@ class SemanticEvaluation:
         -------
         dict
             ``soft_map``, ``mf1``, the miss rates (``..._all_predictions``: without tau) and
-            ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split,
-            and ``soft_map_exact``, soft mAP if nothing were similar to anything else), ``classes``,
-            ``similarity`` (name, source and coverage of both tables; of free words of predictions,
-            ``free_words``, the sense and the word of the data set closest to each, and
-            ``not_understood``), ``measure``, ``protocol``, ``class_set`` (the counted classes, and
-            their number), ``counts`` and ``notes``; ``map_differs`` (settings of ``map`` if soft
-            mAP has another IoU or fewer predictions). None if undefined.
+            ``map``, the standard mAP, each over all classes; ``splits`` (the means of each split,
+            and ``soft_map_exact``, soft mAP if no word were similar to another), ``classes``,
+            ``similarity`` (name, source and coverage of both tables; ``free_words`` of predictions,
+            each with its sense and the closest word of the data set; and ``not_understood``),
+            ``measure``, ``protocol``, ``class_set`` (the counted classes, and their number),
+            ``counts`` and ``notes``; ``map_differs`` (settings of ``map`` if soft mAP has another
+            IoU or fewer predictions). None if undefined.
         """
         scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}
@@ -470,7 +470,7 @@ def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> lis
     ambiguous = list(dict.fromkeys(fitted.ambiguous))
     if ambiguous:
         notes.append(
-            f"of {len(ambiguous)} {what} the table '{name}' has several senses, and none is "
+            f"{len(ambiguous)} {what} have several senses in the table '{name}', and no sense is "
             f"specified: {some_of(ambiguous)}"
         )
     return notes

@@ -37,11 +37,12 @@ def fit_to(
         Vocabularies of predictions and annotations; in predictions, free words may follow the data
         set's words.
     verbs, objects : Similarity or {"own", "wordnet"}
-        The tables; a name means a table created for these words
+        The tables; a name stands for a table that is created for the words of the vocabularies
         (:func:`diaghoi.semantic.tables.senses.sense_table`).
     verb_senses, object_senses : mapping, optional
-        Table names for words of the data set. By default, in a table of senses, HICO-DET words have
-        the senses chosen by the authors of SHOE, and other words their most frequent sense.
+        Names that the tables use for words of the data set. By default, in a table of senses,
+        HICO-DET words have the senses chosen by the authors of SHOE, and other words their most
+        frequent sense.
     """
 
     def fitted(
@@ -74,7 +75,7 @@ def _has_senses(similarity: Similarity) -> bool:
 def _annotated_senses(
     similarity: Similarity, words: Sequence[str], pos: Pos, lexicon: Lexicon
 ) -> dict[str, str]:
-    """Annotated synset of each word; a word that the table itself lists needs none."""
+    """Return the annotated synset of each word, except for words that the table itself lists."""
     synsets = annotated_synsets(words, pos, lexicon)
     return {word: name for word, name in synsets.items() if plain(word) not in similarity.index_of}
 
@@ -83,8 +84,8 @@ def _annotated_senses(
 class DirectedSimilarity(Similarity):
     """Similarity of annotated words (rows) to predicted words (columns).
 
-    The similarity is not symmetric: an annotated word has one sense, and a predicted word its
-    closest sense.
+    The similarity is not symmetric: an annotated word has one sense, and a predicted word takes the
+    closest of its senses.
     """
 
     def __post_init__(self) -> None:
@@ -119,12 +120,12 @@ def fit_open(
     Returns
     -------
     FittedSimilarity
-        The table of the result has the indices of the vocabulary and is a
-        :class:`DirectedSimilarity`; its notes name the free words that are similar to nothing. A
-        predicted word is as similar to an annotated word as its closest sense is to the annotated
-        sense. Equal words are identical, as are words that share the annotated sense. In a table of
-        words rather than senses, a listed word means only itself, so predictions in the data set's
-        words score the same as predictions by class number.
+        The table in the result is indexed like the vocabulary and is a :class:`DirectedSimilarity`;
+        the notes of the table name the free words that are similar to nothing. A predicted word is
+        as similar to an annotated word as its closest sense is to the annotated sense. Equal words
+        are identical, as are words that share the annotated sense. In a table of words rather than
+        senses, a listed word means only itself, so predictions in the data set's words score the
+        same as predictions by class number.
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
@@ -144,7 +145,7 @@ def fit_open(
     for row, synset in enumerate(sense):
         if synset is not None:
             values[row, [synset in synsets for synsets in known]] = 1.0
-    # Among words of the data set, the closed-vocabulary table decides.
+    # Words of the data set are at least as similar as in the closed-vocabulary table.
     if not table.of_senses:
         values[:, :size] = 0.0
     own = closed.similarity.values
@@ -193,7 +194,7 @@ def fit_open(
 def _candidates(
     table: _Table, readings: Sequence[WordForms], size: int, pos: Pos, lexicon: Lexicon
 ) -> tuple[list[list[int]], list[set[int]]]:
-    """Return the table rows and synsets that each word may mean; only rows below ``size`` count."""
+    """List rows and synsets that words may mean; the first ``size`` words are the data set's."""
     candidates: list[list[int]] = []
     known: list[set[int]] = []
     for number, reading in enumerate(readings):
@@ -251,7 +252,7 @@ def _highest(
 
 
 def _square(values: FloatArray, size: int) -> Any:
-    """Extend an (A, W) table to a square one of all words; free words are never annotated."""
+    """Extend an (A, W) table to a square table of all words; free words are never annotated."""
     from scipy.sparse import coo_array
 
     row, column = values.nonzero()

@@ -30,7 +30,7 @@ from diaghoi.semantic.triplets import (
 # Number of predictions per block: small enough for the arrays to stay in the CPU cache.
 BLOCK = 50_000
 CELLS = 2_000_000
-"""Number of pairs of a predicted interaction and a class compared at once."""
+"""Number of pairs of a predicted interaction and a class that are compared at once."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,11 +83,11 @@ class MatchCandidates:
     nearest : (T,) int array
         The interaction that a prediction is most similar to, as
         :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`. Depending on the measure,
-        this is an interaction annotated anywhere in the image (the first wins ties; -1 in images
-        without annotations), or any interaction of the data set (the prediction's own interaction
-        wins ties).
+        the choice is among the interactions annotated anywhere in the image (the first wins ties;
+        -1 in images without annotations), or among all interactions of the data set (the
+        prediction's own interaction wins ties).
     nearest_sigma : (T,) float64 array
-        Similarity to that closest interaction; -1 if there is none.
+        Similarity of each prediction to the closest interaction; -1 in images without annotations.
     """
 
     count: IntArray
@@ -112,8 +112,8 @@ class MatchCandidates:
             count = np.bincount(owner, minlength=len(count))
             prediction, sigma = prediction[kept], sigma[kept]
         taken = choose_in_turn(count, prediction, choices=self.predictions)
-        # A prediction occurs at most once among the candidates of a triplet, so this finds its
-        # sigma.
+        # A prediction occurs at most once among the candidates of a triplet, so the comparison
+        # finds the sigma of the match.
         owner = np.repeat(np.arange(len(count)), count)
         found = np.zeros(len(count))
         hit = np.flatnonzero(taken[owner] == prediction)
@@ -128,9 +128,9 @@ class Matched:
     Parameters
     ----------
     prediction : (A,) int array
-        The matched prediction, -1 for none.
+        The matched prediction, or -1 without a match.
     sigma : (A,) float64 array
-        Similarity of the match, 0 for none.
+        Similarity of the match, or 0 without a match.
     """
 
     prediction: IntArray
@@ -145,7 +145,7 @@ def match_candidates(
     protocol: Protocol,
     progress: Callable[[int], Any] | None = None,
 ) -> MatchCandidates:
-    """Find the candidates of all annotated triplets, block by block of images.
+    """Find the candidates of all annotated triplets, in one block of images after another.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _block(
     protocol: Protocol,
     images: tuple[int, int],
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, FloatArray]:
-    """Find candidates and nearest interactions in some images, indexed among all images."""
+    """Find candidates and nearest interactions in some images; indices are into all predictions."""
     mine = slice(*np.searchsorted(annotated.image, images).tolist())
     theirs = slice(*np.searchsorted(predicted.image, images).tolist())
     triplet, candidate = overlapping(

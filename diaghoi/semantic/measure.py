@@ -31,11 +31,12 @@ class Measure:
     weight : float
         Weight w of the verb in [0, 1]; the object's weight is 1 - w.
     combine : {"arithmetic", "geometric", "minimum"}
-        sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of the two, whatever w is.
+        Formula of sigma: w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or, for any w, the smaller of S_v
+        and S_o.
     matching : {"boxes", "class"}
         Which predictions are candidates for an annotated triplet: predictions with both boxes
-        right, or all predictions of the image. If only the image must match, each class counts once
-        per image, with its highest score.
+        right, or all predictions of the image. With ``class``, each class counts once per image,
+        with its highest score.
     theta : float
         Lowest IoU at which both boxes are found.
     delta : float
@@ -48,8 +49,8 @@ class Measure:
         Lowest rank or score with which a prediction counts in mF1.
     tau_by : {"rank", "score"}
         Quantity with which tau is compared: the rank of a score, from 0 for the lowest score of the
-        file to 1 for the highest, or the score itself. The paper says both: "confidence score rank"
-        in algorithm 2, "confidence threshold" in its text.
+        file to 1 for the highest, or the score itself. The paper names both rank and score:
+        "confidence score rank" in algorithm 2, "confidence threshold" in its text.
     tau_before_map : bool
         Whether tau also decides which predictions count in soft mAP, as in the text of the paper
         but not in algorithm 1.
@@ -59,8 +60,8 @@ class Measure:
     subset : {"all", "single-hoi"}
         Images that count: all, or only images with a single annotated human-object pair, whatever
         the verbs; boxes with an IoU of at least 0.8 are the same box. The supplement does not
-        define its "single HOI subset (575 classes)"; these images of the HICO-DET test set have 575
-        classes, and several verbs, as in its figure 6.
+        define its "single HOI subset (575 classes)"; the HICO-DET test images with a single pair
+        have 575 classes, and several verbs per pair, as in figure 6 of the supplement.
 
     Raises
     ------
@@ -109,7 +110,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Formula for the similarity of two interactions, given verbs and objects."""
+        """Formula that combines the similarities of verbs and objects."""
         sigma = {
             "arithmetic": f"{self.weight:g} S_v + {1 - self.weight:g} S_o",
             "geometric": f"S_v^{self.weight:g} S_o^{1 - self.weight:g}",
@@ -154,7 +155,7 @@ class Measure:
 
     @property
     def signature_without_scores(self) -> str:
-        """Format the parameters that matter for predictions without scores in one line."""
+        """Format in one line the parameters that matter for predictions without scores."""
         matched = f"IoU >= {self.theta:g}"
         if self.matching == "class":
             matched = "by class alone: each class once per image, without boxes"
@@ -164,13 +165,13 @@ class Measure:
 
     @property
     def _images(self) -> list[str]:
-        """Describe which images count, unless all do."""
+        """Describe which images count; empty if all images count."""
         if self.subset == "all":
             return []
         return [f"images with a single human-object pair (boxes the same from IoU {SAME_PAIR:g})"]
 
     def sigma(self, verbs: FloatArray, objects: FloatArray) -> FloatArray:
-        """Compute the similarity of interactions, given verbs and objects, all (N,) float64."""
+        """Combine (N,) similarities of verbs and (N,) similarities of objects by the formula."""
         if self.combine == "minimum":
             return np.asarray(np.minimum(verbs, objects))
         if self.combine == "geometric":

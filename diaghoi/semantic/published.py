@@ -1,4 +1,4 @@
-"""Measure how well similarity tables agree with published levels of interaction pairs."""
+"""Measure how well similarity tables agree with published similarity levels of interactions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def agreement_with_published(
     """Compare tables and two WordNet baselines with the levels of interaction pairs.
 
     If verb and object both differ, the smaller similarity is compared, because each published level
-    is the smaller of the two. Every second pair of a category belongs to the half to which the
-    constants were fitted.
+    is the smaller of the levels for verb and object. Every second pair of a category belongs to the
+    half to which the constants were fitted.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ def agreement_with_published(
     sources : sequence of two
         Verb and object tables: files, or "own" or "wordnet".
     scale : float, optional
-        Highest score of tables in files.
+        Highest score of the scale in table files.
 
     Returns
     -------
     dict
-        ``source``, ``tables`` (names of the compared tables), ``rows`` and ``notes``. A row has the
-        difference within pairs, ``differs``, the ``half`` ("fitted", "other" or "all"), the number
-        of ``pairs``, and, by table, the share at 0 (``zero``), ``mean_absolute_difference`` and
-        ``correlation`` (Pearson; None if undefined).
+        ``source``, ``tables`` (names of the compared tables), ``rows`` and ``notes``. A row has
+        ``differs`` (the part that differs within pairs), the ``half`` ("fitted", "other" or "all"),
+        the number of ``pairs``, and, by table, the share at 0 (``zero``),
+        ``mean_absolute_difference`` and ``correlation`` (Pearson; None if undefined).
 
     Raises
     ------

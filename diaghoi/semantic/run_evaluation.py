@@ -58,10 +58,10 @@ def evaluate(
         Protocol that defines the classes, the boxes and the standard mAP; by default
         :func:`default_protocol`.
     scores : bool
-        False for confidence-free mode, which counts every prediction and has no soft mAP; also used
-        for predictions without scores.
+        False for confidence-free mode, which counts every prediction and has no soft mAP;
+        predictions without scores always use this mode.
     verb_senses, object_senses : mapping, optional
-        Table names for words of the data set.
+        Names that the tables use for words of the data set.
     label : str
         Name of the detector.
     progress : callable, optional
@@ -88,7 +88,7 @@ def evaluate(
     check_protocol(protocol, vocabulary)
     fitted = fit_to(predictions.vocabulary, vocabulary, verbs, objects, verb_senses, object_senses)
     if isinstance(predictions.vocabulary, OpenVocabulary):
-        # The data set's words have the same numbers in both.
+        # The data set's words have the same numbers in both vocabularies.
         annotations = replace(annotations, vocabulary=predictions.vocabulary)
     scored = scores and predictions.ranked
     truth, found, joined = join(annotations, predictions)
@@ -188,11 +188,11 @@ def _of_single_pairs(
 
 
 def default_protocol(annotations: Scenes) -> Protocol:
-    """Return the protocol of a data set for semantic evaluation, in which all classes count.
+    """Return a data set's protocol for semantic evaluation: a protocol that counts all classes.
 
-    On HICO-DET this is the benchmark protocol with 600 classes. Without annotated `no_interaction`,
-    and on other data sets, it is the protocol of the diagnosis, because a prediction of
-    `no_interaction` could only be wrong.
+    On HICO-DET, the protocol is the benchmark protocol with 600 classes. Without annotated
+    `no_interaction`, and on other data sets, the protocol of the diagnosis is used, because a
+    prediction of `no_interaction` could only be wrong.
     """
     vocabulary = annotations.vocabulary
     annotated = (annotations.triplet_verb == vocabulary.no_interaction).any()
@@ -204,7 +204,8 @@ def default_protocol(annotations: Scenes) -> Protocol:
 def score_ranks(score: FloatArray) -> FloatArray:
     """Rank scores on a scale from 0 for the lowest to 1 for the highest.
 
-    Equal scores rank in input order, the earlier one higher. A single score has rank 1.
+    Of equal scores, the score that comes first in the input ranks higher. A single score has rank
+    1.
     """
     rank = np.ones(len(score))
     if len(score) > 1:

@@ -41,8 +41,9 @@ def soft_average_precision(
 
     Notes
     -----
-    The paper's small constant against division by zero is omitted: a row and an annotated triplet
-    always exist. Recall and precision rise only at rows with credit, so only these are visited.
+    The paper's small constant against division by zero is omitted, because no divisor is 0: ranks
+    and numbers of annotated triplets are at least 1. Recall and precision rise only at rows with
+    credit, so only rows with credit are visited.
     """
     order = ranking(row_class, row_score)
     row_class, credit = row_class[order], row_credit[order]
@@ -58,7 +59,7 @@ def soft_average_precision(
     rank = credited + 1 - bounds[of_class]
     precision = total / rank
     if integrator == "trapezoid":
-        # Between the previous row with credit and this one, recall was constant and precision fell.
+        # Between two successive rows with credit, recall is constant and precision falls.
         before = np.where(rank > 1, (total - credit) / np.maximum(rank - 1, 1), precision)
         height = (before + precision) / 2
         return np.bincount(of_class, weights=credit * height, minlength=len(positives)) / positives
@@ -102,10 +103,10 @@ def soft_f1(
     annotation_class : (A,) int array
         Class of each annotated triplet.
     matched : (A,) bool array
-        Whether the row has a match.
+        Whether each annotated triplet has a match.
     sigma : (A,) float64 array
-        Similarity of the match, 0 for none: the share that counts as a true positive. The remaining
-        share counts as a false positive.
+        Similarity of the match, or 0 without a match: the share that counts as a true positive. The
+        remaining share counts as a false positive.
     false_positive : (K,) int array
         Number of unmatched predictions that count as false positives of each class.
     """

@@ -1,4 +1,4 @@
-"""Triplets compared by SHOE's algorithms: a verb, an object and two boxes each."""
+"""Triplets that SHOE's algorithms compare; a triplet has a verb, an object and two boxes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def of_interactions(vocabulary: Vocabulary, key: IntArray) -> tuple[IntArray, In
 
 
 def compares_objects(predictions: Scenes) -> bool:
-    """Check whether predictions name object categories; V-COCO's need not."""
+    """Check whether predictions name object categories, which V-COCO does not require."""
     objects = predictions.pair_object[predictions.pair_object >= 0]
     return bool((predictions.box_label[objects] >= 0).all())
 
@@ -126,9 +126,9 @@ def select_triplets(
 def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArray:
     """List the keys of the interactions of a data set.
 
-    The interactions are the counted classes, in order, followed by annotated combinations that are
-    not a class. If classes hold for any object, as in V-COCO, and objects are compared, only
-    annotated interactions count.
+    The interactions are the counted classes, in order, followed by annotated combinations of verb
+    and object that are not a class. If classes hold for any object, as in V-COCO, and objects are
+    compared, only annotated interactions count.
     """
     vocabulary = annotated.scenes.vocabulary
     counted = counted_classes(protocol, vocabulary)
@@ -142,7 +142,7 @@ def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArra
 
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:
-    """Return a mask of the highest-scored predictions per image; all if there are no scores."""
+    """Return a mask of each image's best-scored predictions; without scores, of all predictions."""
     if predictions.triplet_score is None:
         return np.ones(len(predictions.triplet_pair), dtype=bool)
     return among_best(predictions.triplet_image, score_order(predictions), top)
@@ -208,7 +208,7 @@ def overlapping(
             yield owner, position
 
     owner, position = gathered(meeting(), CROWDED)
-    # Go from matching pairs to all their triplets.
+    # Go from matching pairs to all triplets of the pairs.
     by_found = np.argsort(found_row, kind="stable")
     by_truth = np.argsort(truth_row, kind="stable")
     hit, candidate = expand(*runs(found_row[by_found], owner))

@@ -5,8 +5,8 @@ every kind of error. :func:`annotations` draws a test set with the statistics of
 :func:`detect` returns what a :class:`Detector` would predict on such annotations, or on any other
 annotations.
 
-Nothing here models vision: a detector is a handful of error rates. The presets are chosen so that
-the diagnosis of simulated detectors resembles that of published detectors.
+The package does not model vision: a detector is a set of error rates. The presets are chosen so
+that the diagnosis of simulated detectors resembles the diagnosis of published detectors.
 """
 
 from diaghoi.simulate.detection import detect

@@ -20,7 +20,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
 
-IMAGES_AT_ONCE = 512  # bounds the memory; changing it changes the random draws
+IMAGES_AT_ONCE = 512  # limits memory; another number changes the random draws
 
 # Logits of verb scores for right and wrong verbs of pairs that are taken for an interaction, and
 # reductions of the logits for a wrong verb taken for a right verb, for a pair joined by mistake,
@@ -30,7 +30,7 @@ LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
 LEAST_PAIR_SCORE = 1e-4  # score of a pair whose object occurs only with no_interaction
 OWN_JITTER = 0.5  # relative jitter of a pair's own boxes, added to the sighting's jitter
 OWN_NOISE = 0.4  # relative noise of a query's own scores, added to the candidate pair's noise
-# How strongly queries are drawn to pairs that do not interact, with 0, 1 and 2 background boxes.
+# Weights with which queries draw pairs that do not interact, with 0, 1 and 2 background boxes.
 APPEAL = (1.0, 0.65, 0.13)
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
 MOST_OF_A_KIND = 15  # maximum number of persons, and of other objects, kept per image
@@ -58,7 +58,7 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
     Parameters
     ----------
     annotations : Scenes
-        The ground truth. Boxes of a category that overlap by 0.6 or more count as one instance,
+        The ground truth. Boxes of a category with an IoU of 0.6 or more count as one instance,
         because data sets that annotate every triplet separately draw one person several times.
     detector : Detector
         Error rates, for example :data:`~diaghoi.simulate.TWO_STAGE`.
@@ -68,10 +68,10 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
     Returns
     -------
     Scenes
-        Predictions on the same images. All pairs are listed, with the highest score of a real verb
-        as ``pair_score``. The triplets are the best of each image in descending order of score
-        (human score x object score x verb score), and belong to HOI classes only. All scores lie in
-        (0, 1), and all boxes lie inside their images.
+        Predictions on the same images. All pairs are listed, with the highest score of a verb other
+        than `no_interaction` as ``pair_score``. The triplets are the best of each image in
+        descending order of score (human score x object score x verb score), and belong to HOI
+        classes only. All scores lie in (0, 1), and all boxes lie inside their images.
     """
     return Scenes.concatenate(
         _detect(annotations.between(part.start, part.stop), detector, rng)
@@ -161,7 +161,7 @@ def _boxes(
     detector: Detector,
     rng: np.random.Generator,
 ) -> tuple[Sightings, IntArray, IntArray]:
-    """Return boxes, shared by pairs or two for each pair, and the rows of each pair's two boxes."""
+    """Return boxes (shared, or two for each pair), and the rows of each pair's two boxes."""
     if detector.shared_boxes:
         return seen, human, object_box
     own = seen.take(np.stack([human, object_box], axis=1).ravel())
@@ -186,10 +186,10 @@ class _Candidates(NamedTuple):
     """Pairs of a person and another sighting in the same image, ordered by image.
 
     ``human`` and ``object`` are rows of the sightings; ``joined`` tells whether the annotations
-    join the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), whose last row is empty: the
-    verbs of the pair or, if the pair does not interact, the verbs that the detector could
-    mistakenly take from the same object with another person, or from the same person with another
-    object.
+    join the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), whose last row is empty. The
+    row of a pair holds the verbs of the pair or, if the pair does not interact, the verbs that the
+    detector could mistakenly take from the same object with another person, or from the same person
+    with another object.
     """
 
     human: IntArray
@@ -237,8 +237,8 @@ def _queries(
 ) -> IntArray:
     """Choose the pairs that the detector proposes, as rows of the candidates ordered by image.
 
-    With shared boxes, the detector proposes the best pairs. Otherwise the pairs are the answers of
-    a fixed number of queries, drawn with repetition and in random order.
+    With shared boxes, the detector proposes the best pairs. Otherwise, a fixed number of queries
+    draw pairs with repetition, and the drawn pairs are in random order.
     """
     if detector.shared_boxes:
         order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
@@ -273,7 +273,7 @@ def _spread(
 
 
 def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
-    """Collect the verbs of pairs with equal keys: sorted keys, and their sets plus an empty set."""
+    """Return sorted distinct keys, and the set of verbs of each key, followed by an empty set."""
     whole = scenes.pair_object[scenes.triplet_pair] >= 0
     keys, row = np.unique(key_of_pair[scenes.triplet_pair[whole]], return_inverse=True)
     sets = np.zeros((len(keys) + 1, len(scenes.vocabulary.verbs)), dtype=bool)

@@ -14,8 +14,8 @@ class Detector:
     """Behaviour and error rates of a simulated detector.
 
     Rates are probabilities in [0, 1]. If all rates, noises and ``duplicates`` are 0, the detector
-    finds everything, and wrong predictions score lower than right ones. Without ``score_noise``,
-    pairs joined by mistake and verbs chosen by mistake also score lower.
+    finds everything, and wrong predictions score lower than right ones. If ``score_noise`` is also
+    0, pairs joined by mistake and verbs chosen by mistake score lower than right ones.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ class Detector:
     association : float
         Rate of non-interacting pairs taken for an interaction.
     false_pairs : float
-        The same rate for pairs with a background box.
+        Rate of pairs with a background box that the detector takes for interacting pairs.
     confused_verbs : float
-        Rate of wrong verbs that are taken for right verbs, in pairs taken for an interaction.
+        Rate of wrong verbs that the detector takes for right verbs.
     duplicates : float
-        Average number of duplicates per pair or, with shared boxes, per box.
+        Average number of duplicates of each pair or, if boxes are shared, of each box.
     rare_penalty : float
         Amount by which the logit of the right verb is lower in rare HOI classes.
     score_noise : float
-        Standard deviation of the logits of the scores.
+        Standard deviation of the noise on the logits of the scores.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
     doing = rng.choice(len(ACTIONS), len(actor), p=ACTIONS)
     deed_actor = np.repeat(actor, doing)
     agents = np.flatnonzero(np.asarray(vocabulary.agents))
-    # Popular actions come first, and no person has the same action twice.
+    # Actions early in the list are more frequent, and no person has the same action twice.
     order = np.argsort(rng.gumbel(size=(len(actor), len(agents))) - 0.1 * np.arange(len(agents)))
     action = order[np.repeat(np.arange(len(actor)), doing), -1 - place_in_group(deed_actor)]
     roles = np.diff(np.append(agents, len(vocabulary.verbs)))
@@ -81,7 +81,7 @@ class PairDetector:
     noise : float
         Standard deviation of the positions of box edges, as a share of box size.
     misplaced : float
-        Share of boxes with five times that noise.
+        Share of boxes whose edges have five times the ``noise``.
     alone : float
         Share of pairs without an object.
     sharpness : float
@@ -119,7 +119,8 @@ def v_coco_detect(
         [np.minimum(xyxy[:, :2], xyxy[:, 2:]), np.maximum(xyxy[:, :2], xyxy[:, 2:])], 1
     )
 
-    # Each pair has a row for the person alone and, if present, a row with the object.
+    # Each pair fills two rows: the person alone, and the person with the object (-1 without an
+    # object).
     row = 2 * np.arange(pairs)
     pair_human = np.repeat(row, 2)
     pair_object = np.stack([np.full(pairs, -1), np.where(alone, -1, row + 1)], axis=1).ravel()
@@ -149,7 +150,7 @@ def v_coco_detect(
 def _pick(
     annotations: Scenes, image: IntArray, eligible: BoolArray, rng: np.random.Generator
 ) -> IntArray:
-    """Pick an eligible annotated box for each entry of ``image``."""
+    """Pick an eligible annotated box at random for each image number in ``image``."""
     boxes = np.flatnonzero(eligible)
     count = np.bincount(annotations.box_image[boxes], minlength=len(annotations))
     start = np.cumsum(count) - count

@@ -19,14 +19,15 @@ OBJECTS = (0.44, 0.30, 0.16, 0.10)
 SIZES = ((640, 480), (640, 427), (640, 360), (500, 375), (480, 640), (427, 640))
 SIZE_SHARES = (0.34, 0.30, 0.06, 0.08, 0.13, 0.09)
 
-JOINED = 0.9  # share of objects of the image's category that a person interacts with
-ALSO_JOINED = 0.3  # share of the other persons that interact with the same object
+JOINED = 0.9  # share of an image's objects with which a person interacts
+ALSO_JOINED = 0.3  # share of persons that also interact with another person's object
 FURTHER_VERBS = (0.6, 0.28, 0.12)  # shares of interacting pairs with 1, 2 and 3 verbs
 BYSTANDERS = 0.25  # share of images with an object of another category that is in no triplet
 QUIET = 0.012  # share of images without any triplet
 
-# Object height as a share of a standing person's. Each row gives a COCO-80 position and the size of
-# the categories before it. Similar categories are neighbours in that list, so a few rows suffice.
+# Height of an object as a share of the height of a person. Each row gives the position in the
+# COCO-80 list at which a range of categories ends, and the size in that range. Similar categories
+# are neighbours in the COCO-80 list, so a few rows suffice.
 RELATIVE_SIZE = (
     (1, 0.9), (4, 0.8), (9, 1.6), (14, 0.6), (16, 0.35), (24, 0.8), (29, 0.3), (39, 0.25),
     (46, 0.16), (56, 0.2), (62, 0.75), (68, 0.3), (73, 0.55), (80, 0.2),
@@ -126,7 +127,7 @@ def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator
 
 
 def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Place persons side by side and objects near them: (B, 4) whole pixels inside the images."""
+    """Place persons side by side, and objects near persons; return (B, 4) boxes in whole pixels."""
     count = len(instances.image)
     width, height = sizes[instances.image].T.astype(np.float64)
     in_image = np.bincount(instances.image[instances.role == 0], minlength=len(sizes))
@@ -159,7 +160,7 @@ def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> 
 def _pairs(
     instances: _Instances, images: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Join persons with objects of the image's category, as rows of human and object boxes."""
+    """Join persons with objects of the image's category; return rows of human and object boxes."""
     persons = np.bincount(instances.image[instances.role == 0], minlength=images)
     quiet = rng.random(images) < QUIET
     quiet[0] = False
@@ -178,7 +179,7 @@ def _pairs(
 def _verbs(
     label: IntArray, vocabulary: Vocabulary, frequency: FloatArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Draw the verbs of each pair, as rows of pairs and verbs ordered by pair."""
+    """Draw the verbs of each pair; return pair numbers and verb numbers, ordered by pair."""
     by_object = np.argsort(vocabulary.class_object, kind="stable")
     pair, row = expand(*runs(vocabulary.class_object[by_object], label))
     verb, weight = vocabulary.class_verb[by_object][row], frequency[by_object][row]
@@ -193,7 +194,8 @@ def _verbs(
     is_idle = rng.random(len(label)) < share
     wanted = np.where(is_idle, 1, rng.choice([1, 2, 3], size=len(label), p=FURTHER_VERBS))
 
-    # Taking the largest values of log(weight) + Gumbel noise draws without replacement by weight.
+    # The verbs with the largest log(weight) + Gumbel noise are a draw without replacement, in
+    # proportion to weight.
     key = np.log(weight) + rng.gumbel(size=len(pair))
     key[idle != is_idle[pair]] = -np.inf
     order = np.lexsort((-key, pair))

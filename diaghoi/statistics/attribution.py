@@ -3,7 +3,7 @@
 The ΔmAP values of individual oracles do not add up to the gain from repairing all errors, because
 repairing two errors at once gains more, or less, than the sum of the two separate gains. The
 Shapley value of an error is the mean gain from its repair over all orders in which the seven errors
-can be repaired (Shapley, A value for n-person games, 1953). The values sum to the gain from
+can be repaired (Shapley, A value for n-person games, 1953). The Shapley values sum to the gain from
 repairing all errors.
 
 Repairs combine without conflict: each oracle acts on the predictions with its own label, a
@@ -28,8 +28,8 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, LOCALISED, ORACLES
 
 Coalition = frozenset[str]
-# A triplet whose pair nothing localises is missed, not a wrong action: additive costs should show
-# where the loss comes from.
+# A triplet whose pair no prediction localises counts as missed, not as a wrong action: additive
+# costs should show where the loss comes from.
 REPAIRS = ORACLES | LOCALISED
 
 
@@ -42,11 +42,11 @@ class Attribution:
     start, end : float
         mAP before any repair, and after all repairs.
     values : dict
-        Shapley value of each error: its share of ``end - start``, as a signed fraction.
+        Shapley value of each error: the signed part of ``end - start`` that is due to the error.
     coalitions : dict
         mAP after repairing each set of errors.
     pairing : {"triplet", "person"}
-        Pairing of the protocol, which defines wrong actions.
+        Pairing of the protocol; the definition of a wrong action depends on the pairing.
     """
 
     start: float
@@ -56,7 +56,7 @@ class Attribution:
     pairing: str = "triplet"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: one per error, ``total`` (their sum), and the other parameters."""
+        """Return plain values: the cost of each error, the sum ``total``, mAPs and ``pairing``."""
         return self.values | {
             "total": self.end - self.start,
             "map": self.start,
@@ -71,7 +71,7 @@ def repaired(ledger: Ledger, errors: Iterable[str]) -> Ledger:
     Raises
     ------
     InputError
-        If an error is not one of the seven.
+        If an error is not one of the seven errors.
     """
     for name in errors:
         if name not in ERRORS:
@@ -96,9 +96,10 @@ def attribute(
     diagnosis : Diagnosis
         The detector.
     split : str
-        Group of classes for the mean.
+        Group of classes over which mAP is averaged.
     progress : callable, optional
-        Called with the number of coalitions done since the last call; there are 128.
+        Called with the number of coalitions (sets of repairs) done since the last call, of 128 in
+        all.
 
     Returns
     -------
@@ -116,7 +117,7 @@ def attributions(
 ) -> dict[str, Attribution | None]:
     """Compute the Shapley values of the errors for several means over classes; see `attribute`.
 
-    Repairs and average precisions are computed once for all groups.
+    Repairs and average precisions are computed once for all ``splits``.
     """
     members = {split: diagnosis.splits[split] for split in splits}
 
@@ -127,7 +128,7 @@ def attributions(
             found[coalition] = split_means(scores, diagnosis.protocol, members)[0]
         return found
 
-    # Each coalition copies the rows.
+    # Each set of repairs copies these rows, so rows that cannot change AP are left out.
     rows = deciding(diagnosis.ledger, diagnosis.protocol)
     worth: dict[Coalition, Split] = {}
     with threads() as pool:
@@ -158,7 +159,7 @@ def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribut
 
 
 def shapley(player: str, worth: dict[Coalition, float], players: tuple[str, ...]) -> float:
-    """Compute the mean gain in worth from a player, over all orders of the players.
+    """Compute the mean gain in worth when a player joins, over all orders of the players.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ def shapley(player: str, worth: dict[Coalition, float], players: tuple[str, ...]
 
 
 def _branches(ledger: Ledger) -> Iterator[tuple[Coalition, Ledger, list[str]]]:
-    """Split the sets of repairs by the first two errors, for threads to share."""
+    """Split the sets of repairs by the first two errors, so that threads can share the work."""
     for done, repaired_ledger in _coalitions(frozenset(), ledger, list(ERRORS[:2])):
         yield done, repaired_ledger, list(ERRORS[2:])
 
@@ -188,7 +189,7 @@ def _branches(ledger: Ledger) -> Iterator[tuple[Coalition, Ledger, list[str]]]:
 def _coalitions(
     done: Coalition, ledger: Ledger, left: list[str]
 ) -> Iterator[tuple[Coalition, Ledger]]:
-    """Yield the ledger after each set of repairs, each built from a set with one repair fewer."""
+    """Yield a ledger for each set of repairs, made from the ledger with one repair fewer."""
     if not left:
         yield done, ledger
         return

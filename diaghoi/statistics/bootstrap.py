@@ -1,28 +1,30 @@
 """Compute intervals for the numbers by a bootstrap over images.
 
 The images of the test set are the sample: another draw of images would give other numbers. A
-resample draws as many images with replacement. Each of its numbers is computed as if the
-predictions and annotations of an image appeared as often as the image was drawn (Efron and
-Tibshirani, An Introduction to the Bootstrap, 1993; BCa intervals: chapter 14).
+resample draws as many images as the test set has, with replacement. Each number of a resample is
+computed as if the predictions and annotations of an image appeared as often as the image was drawn
+(Efron and Tibshirani, An Introduction to the Bootstrap, 1993; BCa intervals: chapter 14).
 
 Mean average precision depends on the size of the test set: a class with few annotations has a
 higher expected AP than the same class with many, and a class that a resample does not draw drops
 out. Resamples contain about 63 % of the distinct images, so they have a higher mAP than the whole
-set, and their plain quantiles may not even contain its mAP. By default the quantiles are therefore
-centred: moved by the difference between the mean of the resamples and the number. The interval then
-refers to the expected number for test sets of this size.
+set, and an interval of plain quantiles may not even contain the mAP of the whole set. By default
+the quantiles are therefore centred: moved by the difference between the mean of a number over the
+resamples and the number in the whole set. The interval then refers to the expected number for test
+sets of this size.
 
 For a class with n annotated images, resamples show too little variance, by a factor of about (n -
 1) / n; for a class with a single image, they show none. The jackknife, which leaves out images,
 shows too much variance (it is biased upwards: Efron and Stein, The jackknife estimate of variance,
-1981). Centred intervals are therefore stretched to the geometric mean of the two standard
-deviations if the jackknife's is larger. docs/certainty.md reports how often these intervals
-contained the expected number in simulations (tests/benchmarks/interval_coverage.py). On sets of 300
-images, intervals of mAP that are not stretched contained the expected mAP in 88 % of the cases, and
-plain quantiles in 55 %.
+1981). Centred intervals are therefore stretched to the geometric mean of the bootstrap's and the
+jackknife's standard deviation if the jackknife's is larger. docs/certainty.md reports how often
+these intervals contained the expected number in simulations
+(tests/benchmarks/interval_coverage.py). On sets of 300 images, mAP intervals without the stretch
+contained the expected mAP in 88 % of the cases, and plain quantiles in 55 %.
 
 A cost that few predictions or triplets carry is zero in one test set and large in another, which
-resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.
+resamples of one set cannot show. A cost that fewer than :data:`FEW` predictions and triplets carry
+has no interval.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from diaghoi.statistics.weighted_figures import Figures, Resampler
 
 Method = Literal["centred", "percentile", "bca"]
 
-# Number of resamples drawn together: enough for array code, few enough for the caches. The
+# Number of resamples drawn together: enough for fast array code, and few enough for the caches. The
 # block size is part of the meaning of a seed: each block has its own generator.
 BLOCK = 128
 # Number of weightings processed at once: larger arrays do not fit into the caches.
@@ -62,8 +64,8 @@ class Bootstrap:
     ----------
     intervals : dict
         Lower and upper bound, keyed by the path of the number in the JSON of a report
-        (``oracles.action.delta_map.full``); None if the number is undefined in all resamples, and
-        for costs with too few carriers.
+        (``oracles.action.delta_map.full``); None if the number is undefined in all resamples, or if
+        too few predictions and triplets carry a cost.
     resamples, seed : int
         Number of resamples, and seed of their generator.
     confidence : float
@@ -74,8 +76,8 @@ class Bootstrap:
         Number of resamples in which a number is undefined; numbers that are always defined are left
         out.
     few : dict
-        Number of predictions and annotated triplets that carry each cost, by path, if too few
-        (:data:`FEW`) for an interval.
+        By path of each cost without an interval: the number of predictions and annotated triplets
+        that carry the cost, which is below :data:`FEW`.
     """
 
     intervals: dict[str, tuple[float, float] | None]
@@ -89,7 +91,7 @@ class Bootstrap:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python: ``intervals``, with settings in ``bootstrap``.
 
-        ``few`` is present if any cost has too few carriers.
+        The key ``few`` is present if any cost is carried by too few predictions and triplets.
         """
         return {
             "intervals": {
@@ -110,7 +112,7 @@ class Bootstrap:
 def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> Bootstrap:
     """Compute intervals for all numbers of a diagnosis of at least two images.
 
-    The settings and errors are as in :func:`bootstrap_of`.
+    The settings and exceptions are those of :func:`bootstrap_of`.
     """
     images = len(diagnosis.names)
     prepared = Resampler.of(diagnosis)
@@ -121,7 +123,7 @@ def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> B
 
 
 def too_few(carriers: Mapping[str, int]) -> dict[str, int]:
-    """Select the costs whose carriers are too few for an interval.
+    """Select the costs that too few predictions and triplets carry for an interval.
 
     Parameters
     ----------
@@ -156,9 +158,9 @@ def bootstrap_of(
     confidence : float
         Share of the resamples between the bounds, in (0, 1).
     method : {"centred", "percentile", "bca"}
-        Stretched quantiles of the resamples, shifted by their mean difference from the number;
-        plain quantiles; or quantiles corrected for bias and skewness. The stretch and the skewness
-        come from a jackknife that leaves out groups of images.
+        In this order: stretched quantiles of the resamples, shifted so that the mean of the
+        resamples equals the number; plain quantiles; quantiles corrected for bias and skewness. The
+        stretch and the skewness come from a jackknife that leaves out groups of images.
     progress : callable, optional
         Called with the number of resamples done since the last call.
 
@@ -272,7 +274,7 @@ def _together(blocks: Iterable[IntArray]) -> Iterator[IntArray]:
 
 
 def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
-    """Yield weightings of the whole set, each without one group of its images.
+    """Yield weightings of the images that each leave out one group of images.
 
     Parameters
     ----------
@@ -308,7 +310,8 @@ def _bca_bounds(
 
     drawn, plain = values, tails(confidence)
     values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
-    # Ties count half, because numbers from few images take few distinct values.
+    # Values equal to ``point`` count half; they are common, because numbers from few images take
+    # few distinct values.
     below = (values < point).mean() + (values == point).mean() / 2 if len(values) else 0.0
     if not 0 < below < 1 or len(left_out) < 2:
         return _bounds(drawn, plain)
@@ -323,7 +326,7 @@ def _bca_bounds(
 def centred_bounds(
     values: FloatArray, point: float, left_out: FloatArray, confidence: float
 ) -> tuple[float, float] | None:
-    """Bound a number by stretched quantiles of resamples, shifted so that their mean equals it.
+    """Bound a number by stretched quantiles of resamples whose mean is shifted to the number.
 
     Parameters
     ----------
@@ -337,8 +340,8 @@ def centred_bounds(
     Returns
     -------
     tuple of float or None
-        None if no resample defines the number. Bounds of a number that lies in [0, 1] in all
-        resamples stay there.
+        None if no resample defines the number. If a number lies in [0, 1] in all resamples, the
+        bounds are clipped to [0, 1].
     """
     defined = values[~np.isnan(values)]
     shift = point - float(defined.mean()) if len(defined) and not np.isnan(point) else 0.0
@@ -360,7 +363,8 @@ def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
         return 1.0
     groups = len(left_out)
     jackknife = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum())
-    # The geometric mean of the two deviations, divided by the deviation of the resamples.
+    # The geometric mean of the standard deviations of jackknife and resamples, divided by the
+    # standard deviation of the resamples.
     return float(np.sqrt(max(1.0, jackknife / values.std())))
 
 
@@ -382,7 +386,8 @@ def _bounds(
         return None
     mean = defined.mean()
     low, high = mean + stretch * (np.quantile(defined, quantiles) - mean) + shift
-    # Signed differences and counts exceed [0, 1] and are not clipped.
+    # Signed differences and counts can lie outside [0, 1]; if any resample does, the bounds are not
+    # clipped.
     if defined.min() >= 0 and defined.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     return float(low), float(high)

@@ -1,15 +1,16 @@
 """Calibration: whether triplet scores are probabilities of being a true positive.
 
-The counted predictions are binned by score. If scores are calibrated, the share of true positives
-in a bin, its *precision*, equals its mean score. The *gap* of a bin is mean score - precision: the
-detector is overconfident where it is above 0. The expected calibration error (ECE) is the mean size
-of the gap over predictions. The maximum calibration error (MCE) is the largest size of the gap in
-any bin, however few predictions it holds (Guo et al., On Calibration of Modern Neural Networks,
-2017). The Brier score is the mean of (score - true)², which needs no bins.
+The counted predictions are binned by score. If scores are calibrated, the *precision* of a bin (the
+share of true positives) equals the mean score of the bin. The *gap* of a bin is mean score -
+precision: the detector is overconfident in bins whose gap is above 0. The expected calibration
+error (ECE) is the mean size of the gap over predictions. The maximum calibration error (MCE) is the
+largest size of the gap in any bin, however few predictions it holds (Guo et al., On Calibration of
+Modern Neural Networks, 2017). The Brier score is the mean of (score - true)², which needs no bins.
 
 The gap of a bin is the mean of score - true over its predictions. Each error label contributes to
-the gap: an error adds its score, and a true positive adds its score - 1. The contributions sum to
-the gap. With the sign of their bin's gap, they also sum to the ECE.
+the gap: an error adds its score, and a true positive adds its score - 1. The contributions of all
+labels sum to the gap. Contributions that are given the sign of their bin's gap, and weighted by the
+bin's share of the predictions, sum to the ECE.
 
 Two caveats: with few predictions the ECE is above 0 even if scores are calibrated, and most
 predictions of a detector have low scores, where gaps are small. Compare detectors with equally many
@@ -42,7 +43,8 @@ class VerbCalibration:
     mean_score, precision : float
         Mean score and share of true positives.
     ece : float
-        Expected calibration error in the bins of all predictions.
+        Expected calibration error of the verb's predictions, in the same bins as for all
+        predictions.
     """
 
     count: int
@@ -58,13 +60,13 @@ class Calibration:
     Parameters
     ----------
     edges : (B + 1,) float64 array
-        Bin b contains the scores above ``edges[b]`` up to ``edges[b + 1]``; the first one also
+        Bin b contains the scores above ``edges[b]`` up to ``edges[b + 1]``; the first bin also
         contains ``edges[0]``.
     counts : (B, 7) int array
         Number of predictions in each bin with each label of
         :data:`diaghoi.evaluation.errors.LABELS`.
     score_sums : (B, 7) float64 array
-        Sums of their scores.
+        Sum of the scores of the predictions counted in each cell of ``counts``.
     brier : float or None
         Brier score.
     verbs : dict of VerbCalibration
@@ -100,7 +102,7 @@ class Calibration:
 
     @property
     def parts(self) -> FloatArray:
-        """Contribution of each label to the gap of each bin, (B, 7); they sum to the gap.
+        """Contribution of each label to the gap of each bin, (B, 7); each row sums to a gap.
 
         NaN if the bin is empty.
         """
@@ -115,24 +117,24 @@ class Calibration:
 
     @property
     def ece(self) -> float | None:
-        """Expected calibration error; None without numbers."""
+        """Expected calibration error; None if there are no numbers."""
         return None if self.note else float(self.ece_parts.sum())
 
     @property
     def mce(self) -> float | None:
-        """Maximum calibration error; None without numbers."""
+        """Maximum calibration error; None if there are no numbers."""
         return None if self.note else float(np.nanmax(np.abs(self.gaps)))
 
     @property
     def mce_count(self) -> int | None:
-        """Number of predictions in the bin with the largest gap; None without numbers."""
+        """Number of predictions in the bin with the largest gap; None if there are no numbers."""
         return None if self.note else int(self.bin_counts[np.nanargmax(np.abs(self.gaps))])
 
     @property
     def ece_parts(self) -> FloatArray:
         """Contribution of each label to the ECE, (7,); the contributions sum to the ECE.
 
-        Negative if the predictions with this label reduce gaps.
+        The contribution of a label is negative if the predictions with the label reduce gaps.
         """
         share = self.bin_counts / max(int(self.bin_counts.sum()), 1)
         signed = np.sign(self.gaps)[:, None] * self.parts
@@ -141,10 +143,11 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python: the JSON key ``calibration``.
 
-        ``ece``, ``mce``, ``mce_count`` (the number of predictions in its bin), ``brier``; ``bins``
-        with their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with,
-        for each label, ``count``, ``mean_score``, ``ece_part`` and for each bin ``counts`` and
-        ``gap_parts``; ``verbs``. None if there are no predictions to average.
+        The main keys are ``ece``, ``mce``, ``mce_count`` (the number of predictions in the bin of
+        ``mce``) and ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``, ``precision``
+        and ``gap``; ``errors`` with the ``count``, ``mean_score`` and ``ece_part`` of each label,
+        and the ``counts`` and ``gap_parts`` of each label in each bin; and ``verbs``. A mean is
+        None if there are no predictions to average.
         """
         return {
             "binning": "equal mass" if self.equal_mass else "equal width",
@@ -196,21 +199,21 @@ def measure_calibration(
     Parameters
     ----------
     diagnosis : Diagnosis
-        The detector; may be a sum of diagnoses.
+        Diagnosis of the detector, or a sum of diagnoses.
     bins : int
         Number of bins.
     equal_mass : bool
-        Split the scores at their quantiles, so that bins contain about equally many predictions;
-        otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so there may be fewer
-        bins than requested.
+        If true, split the scores at their quantiles, so that bins contain about equally many
+        predictions; if false, split [0, 1] into equally wide bins. Equal scores share a bin, so
+        there may be fewer bins than requested.
     threshold : float, optional
         Lowest score at which a prediction counts; by default, all predictions count.
 
     Returns
     -------
     Calibration
-        The result has no numbers, and a note that gives the reason, if a score lies outside [0, 1],
-        there are no scores, or nothing is predicted.
+        If a score lies outside [0, 1], there are no scores, or nothing is predicted, the result has
+        no numbers but a note with the reason.
 
     Raises
     ------
@@ -238,7 +241,7 @@ def measure_calibration(
     edges = np.linspace(0, 1, bins + 1)
     if equal_mass:
         edges = np.unique(np.quantile(score, edges))
-        # All scores are equal: a single bin of zero width.
+        # If all scores are equal, there is a single bin of zero width.
         edges = edges if len(edges) > 1 else np.repeat(edges, 2)
     # side='left' puts a score that equals an edge into the bin below; the lowest edge has no bin
     # below.

@@ -26,15 +26,15 @@ class FoundAt:
     precision : (T,) float64 array
         Precision in [0, 1]; 0 if nothing finds the triplet.
     ends : (K, T) sparse array
-        The triplets that are found at the precision of each end. An end is a rank whose precision
-        no later rank of the class exceeds.
+        The triplets that are found at the precision of each end, where an end is a rank whose
+        precision no later rank of the class exceeds.
     rows, true : (K, N) sparse int32 array
-        Number of predictions in each image since the previous end, and number of true positives
-        among them.
+        Number of predictions, and number of true positives, in each image between the previous end
+        and each end.
     rank, at : (K,) array
-        Number of predictions of the class up to each end, and the precision there.
+        Number of predictions of the class up to each end, and the precision at each end.
     last : (K,) int array
-        Index of the last end of each end's class.
+        For each end, the index of the last end of the same class.
     """
 
     label: str
@@ -64,7 +64,7 @@ class FoundAt:
         values[triplet] = curves.precision
         counted = np.zeros(triplets, dtype=bool)
         counted[sliced.triplet] = True
-        # Predictions past the last end of their class change nothing.
+        # Predictions ranked after the last end of their class change no precision.
         segment = np.searchsorted(true[at], np.arange(len(row_class)))
         inside = segment < len(at)
         inside[inside] = row_class[true[at[segment[inside]]]] == row_class[inside]
@@ -94,7 +94,7 @@ class FoundAt:
         Returns
         -------
         (N, S) float64 array
-            Effects; they sum to 0 over the images.
+            Effect of each image on each sum; the effects of all images sum to 0.
         """
         share = (self.ends @ weights) / self.rank[:, None]
         return np.asarray(
@@ -103,6 +103,6 @@ class FoundAt:
         )
 
     def _from_here(self, values: FloatArray) -> FloatArray:
-        """Sum over each end and the later ends of its class."""
+        """Sum the values of each end and of the later ends of the same class."""
         total = np.cumsum(values, axis=0)
         return np.asarray(total[self.last] - total + values)

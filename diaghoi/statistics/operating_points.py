@@ -1,10 +1,10 @@
 """Measure a detector at score thresholds: precision, recall, F1 and errors.
 
 All classes are pooled (micro): every prediction and every annotated triplet counts the same,
-regardless of class. The best threshold is :attr:`diaghoi.Diagnosis.best_threshold`, exact over all
-scores. The curves have a point at every hundredth of the true positives and of all predictions,
-from the highest score to the lowest, plus the best threshold and the lowest score. At each
-point, all numbers are exact.
+regardless of class. The best threshold is :attr:`diaghoi.Diagnosis.best_threshold`, for which all
+scores are tried. The curves have a point at every hundredth of the true positives and of all
+predictions, from the highest score to the lowest, plus the best threshold and the lowest score. At
+each point, all numbers are exact.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ QUANTILES = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OperatingPoints:
-    """Numbers of the predictions above a score threshold, for descending thresholds.
+    """Numbers for the predictions at or above each score threshold, in descending order.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class OperatingPoints:
 
     @property
     def recall(self) -> FloatArray:
-        """(K,) share of the annotated triplets that are found; NaN if there are none."""
+        """(K,) share of the annotated triplets that are found; NaN if no triplet is annotated."""
         return ratios(self.found, self.annotated)
 
     @property
@@ -82,11 +82,12 @@ class OperatingPoints:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python: the JSON key ``operating_points``.
 
-        ``images``, ``annotated``; ``curve``: lists of ``threshold``, ``precision``, ``recall``,
-        ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None if unknown) and ``errors``, the
-        number of kept predictions with each label and, as ``false_negative``, of annotated triplets
-        not found; ``best``: the same at the best threshold, and ``calibration`` there, None if
-        scores are not probabilities; None without a true positive.
+        The keys are ``images`` and ``annotated``; ``curve``, with lists of ``threshold``,
+        ``precision``, ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None if
+        unknown) and ``errors``: the number of kept predictions with each label and, as
+        ``false_negative``, of annotated triplets not found; and ``best``, with these values at the
+        best threshold and their ``calibration`` (None if scores are not probabilities). ``best`` is
+        None without a true positive.
         """
         curve: dict[str, Any] = {
             "threshold": self.thresholds.tolist(),
@@ -130,7 +131,7 @@ def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
     Parameters
     ----------
     diagnosis : Diagnosis
-        The detector; may be a sum of diagnoses.
+        Diagnosis of the detector, or a sum of diagnoses.
 
     Raises
     ------
@@ -159,13 +160,14 @@ def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
 
 
 def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
-    """Choose scores of the detector, in descending order."""
+    """Choose thresholds among the scores of the detector, in descending order."""
     if not len(ledger.row_class):
         return np.zeros(0)
     score = np.concatenate([part.row_score for _, part in ledger.parts()])
     true = np.concatenate([part.true for _, part in ledger.parts()])
     levels = np.linspace(0, 1, QUANTILES + 1)
-    # Only scores that occur matter: thresholds between two of them keep the same predictions.
+    # Only scores that occur matter: all thresholds between two neighbouring scores keep the same
+    # predictions.
     chosen = [
         np.quantile(some, levels, method="inverted_cdf")
         for some in (score, score[true])
@@ -175,13 +177,13 @@ def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
 
 
 def _place(thresholds: FloatArray, score: FloatArray) -> IntArray:
-    """Find the first of descending thresholds that each score reaches."""
+    """Find the highest threshold that each score reaches, among descending thresholds."""
     return np.searchsorted(-thresholds, -score, side="left")
 
 
 def _pairs(diagnosis: Diagnosis, thresholds: FloatArray) -> IntArray:
     """Count the pairs of two boxes with a prediction at or above each threshold."""
-    # In a sum of diagnoses, rows do not match the scenes.
+    # In a sum of diagnoses, the row numbers of the ledgers do not match the scenes.
     diagnosis = as_one(diagnosis)
     _, predictions = scenes_of(diagnosis)
     highest = np.full(len(predictions.pair_human), -np.inf)

@@ -2,8 +2,8 @@
 
 Both detectors see the same images, so the difference is tested image by image. The bootstrap draws
 images and computes the difference on each draw. Approximate randomisation exchanges the predictions
-of the two detectors on each image with probability one half. If they were equally good, the
-observed difference would not stand out among the differences after exchanges (Noreen,
+of the two detectors on each image with probability one half. If the detectors were equally good,
+the observed difference would not stand out among the differences after exchanges (Noreen,
 Computer-Intensive Methods for Testing Hypotheses, 1989).
 """
 
@@ -62,16 +62,18 @@ class Difference:
         by too few predictions or triplets of one of the detectors
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     p : float
-        Probability of a difference at least as large if the detectors are exchanged at random.
+        Probability of a difference at least as large as the observed one if the detectors are
+        exchanged at random.
     p_bootstrap : float
-        Probability, over the resamples, that the difference lies this far from its mean.
+        Share of resamples whose difference deviates from the mean of the resamples by at least the
+        observed difference.
     p_holm : float
         ``p`` corrected for the number of comparisons (Holm, 1979).
     sentence : str
         The result as a sentence.
     p_least : float
-        Smallest ``p`` that the number of exchanges allows. A ``p`` this small is only a bound: no
-        exchange gave a difference as large.
+        Smallest ``p`` that the number of exchanges allows. If ``p`` equals ``p_least``, it is only
+        an upper bound: no exchange gave a difference as large as the observed one.
     together : int
         Number of comparisons for which ``p_holm`` is corrected.
     significant : bool
@@ -109,7 +111,7 @@ def compare_pair(
 ) -> list[Difference]:
     """Compare mAP and the ΔmAP of each error of two detectors on the same images.
 
-    The settings, results and errors are as in :func:`compare_each`.
+    The settings, results and exceptions are those of :func:`compare_each`.
     """
     (found,) = compare_each(first, [second], resamples, **settings)
     return found
@@ -126,7 +128,7 @@ def compare_each(
     oracles: Iterable[str] = tuple(ORACLES),
     progress: Progress | None = None,
 ) -> Iterator[list[Difference]]:
-    """Compare several detectors with the first, whose resamples are computed once.
+    """Compare each of several detectors with a first detector, which is resampled only once.
 
     Parameters
     ----------
@@ -135,13 +137,13 @@ def compare_each(
     others : sequence of Diagnosis
         Diagnoses under the same protocol, on the same data set.
     resamples : int
-        Number of resamples of the bootstrap, and of exchanges.
+        Number of bootstrap resamples, which is also the number of random exchanges.
     seed : int
         The same seed gives the same digits.
     confidence : float
         Share of the resamples between the bounds of an interval.
     split : str
-        Group of classes of the mean.
+        Group of classes over which mAP is averaged.
     oracles : iterable of str
         Oracles whose ΔmAP is compared in addition to mAP; p-values are corrected for all tests.
     progress : callable, optional
@@ -222,7 +224,7 @@ def paired_differences(
     few: Set[str] = frozenset(),
     progress: Progress | None = None,
 ) -> list[Difference]:
-    """Compare numbers of two models that are functions of image weights.
+    """Compare two models by numbers that are functions of image weights.
 
     Parameters
     ----------
@@ -235,7 +237,7 @@ def paired_differences(
     confidence : float
         Share of the resamples between the bounds of an interval.
     few : set of str
-        Costs with too few carriers for an interval.
+        Costs without an interval, because too few predictions and triplets carry them.
 
     Returns
     -------
@@ -273,7 +275,7 @@ def paired_differences(
 
 
 class ResampledAlone(NamedTuple):
-    """Numbers of one model by name; models that share a seed are paired.
+    """Numbers of one model by name; models with the same seed are resampled alike.
 
     Parameters
     ----------
@@ -326,7 +328,7 @@ def sample_pair(
     names: Iterable[str],
     progress: Progress | None = None,
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Exchange two models, and compare their resamples.
+    """Exchange the predictions of two models at random, and compare the resamples of the models.
 
     Parameters
     ----------
@@ -334,7 +336,8 @@ def sample_pair(
         The models, resampled alike.
     mixed : callable
         Function that computes (B,) values by name for both models together, given (2 * images, B)
-        weights: first for the first model's images, then for the second model's.
+        weights: a row for each image of the first model, then a row for each image of the second
+        model.
     names : iterable of str
         Names of the numbers to compare.
     progress : callable, optional
@@ -343,8 +346,8 @@ def sample_pair(
     Returns
     -------
     dict of tuple
-        By name, (at most B,) float64 array of the deviations of the resampled differences from
-        their mean, and (B,) float64 array of the differences of models exchanged on each image with
+        For each name, two float64 arrays: (at most B,) deviations of the resampled differences from
+        their mean, and (B,) differences between the models after an exchange on each image with
         probability one half.
     """
     names = tuple(names)
@@ -399,13 +402,13 @@ def holm(p: list[float]) -> list[float]:
 
 
 def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
-    """Compute p-values corrected for multiple testing that account for dependence between tests.
+    """Compute p-values corrected for multiple testing, with account of dependence between tests.
 
     The procedure is the step-down method of Westfall and Young (Resampling-Based Multiple Testing,
     1993, algorithm 2.8). Each difference is divided by its spread, or by the median spread if that
-    is larger. The quotient is then compared, in each exchange, with the largest exchanged value
-    among the differences that rank no higher. Many tests need no more exchanges than one test,
-    whereas Holm's correction needs many times more.
+    is larger. In each exchange, the quotient is compared with the largest quotient after the
+    exchange, among the differences that rank no higher. With this method, many tests need no more
+    exchanges than one test; with Holm's correction, many tests need many times more exchanges.
 
     Parameters
     ----------
@@ -422,8 +425,9 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     spread = chance.std(axis=1)
     moving = spread > 0
     if moving.any():
-        # A difference in few images takes the same value in nearly all exchanges, and its tiny
-        # spread would exaggerate it (Tusher et al., Significance analysis of microarrays, 2001).
+        # A difference that depends on few images takes the same value in nearly all exchanges, and
+        # division by the tiny spread would exaggerate the difference (Tusher et al., Significance
+        # analysis of microarrays, 2001).
         spread = np.maximum(spread, np.median(spread[moving]))
     # A difference that no exchange changes provides no evidence.
     spread[~moving] = np.inf
@@ -444,7 +448,7 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
         without = first if second.answers is None else second
         raise InputError(
             f"{without.label or 'one of the detectors'} gives no scores, so its predictions "
-            "cannot be exchanged with ranked ones; compare the two without a test"
+            "cannot be exchanged with ranked predictions; compare the detectors without a test"
         )
     check_same_annotations(first, second)
     if split not in first.splits:
@@ -465,7 +469,7 @@ def _sentence(found: Difference, confidence: float) -> str:
     labels = found.labels
     points = 100 * found.difference
     if not found.significant:
-        # The interval refers to this difference alone, and may exclude zero.
+        # The interval is not corrected for the other tests, so it may exclude zero.
         return (
             f"{found.title}: no significant difference: {labels[1]} minus {labels[0]} "
             f"{_signed(points)}, {_bounds(found, confidence, _signed)} "
@@ -481,12 +485,13 @@ def _sentence(found: Difference, confidence: float) -> str:
 def _bounds(
     found: Difference, confidence: float, write: Callable[[float], str], turned: bool = False
 ) -> str:
-    """Describe the interval of a difference, or why it is unknown; ``turned`` negates it."""
+    """Describe the interval of a difference, or why there is none; ``turned`` negates bounds."""
     if found.interval is None:
         return f"no interval: {TOO_FEW}"
     low, high = (100 * bound for bound in found.interval)
     if turned:
-        # If test and interval disagree, the bound beyond zero keeps its sign.
+        # If the interval contains zero although the test is significant, the bound beyond zero is
+        # negative.
         low, high = -high, -low
     return f"{100 * confidence:g} % {write(low)} to {write(high)} uncorrected"
 
@@ -521,7 +526,7 @@ def p_cell(p: float) -> str:
 def shown_p(p: float, *, at_most: bool = False) -> str:
     """Format a p-value, or its bound, with as many digits as a reader needs.
 
-    Bounds are rounded up, otherwise the value could exceed them.
+    A bound is rounded up, so that the p-value cannot exceed the bound shown.
     """
     if p < 0.001:
         return "p < 0.001"

@@ -1,15 +1,15 @@
 """Numbers of a slice of a diagnosis, as functions of image weights.
 
-An annotated triplet belongs to a slice individually, or because its image does. A prediction
-belongs to the slices of the annotated triplet that it finds or is assigned to. An unassigned
-prediction belongs to the slices of its image: slices that contain the image, or any annotated
-triplet in it. A false positive in an image with triplets in several slices therefore counts in each
-of these slices. In an image without triplets, a false positive counts in no such slice. If classes
-define a slice, all predictions of these classes belong to it, so rare classes have the same numbers
-as in a report.
+An annotated triplet belongs to a slice individually, or because its image belongs to the slice. A
+prediction belongs to the slices of the annotated triplet that it finds or is assigned to. An
+unassigned prediction belongs to the slices of its image: slices that contain the image, or any
+annotated triplet in it. A false positive in an image with triplets in several slices therefore
+counts in each of these slices. A false positive in an image without triplets counts in no slice of
+triplets. If classes define a slice, all predictions of these classes belong to it, so rare classes
+have the same numbers as in a report.
 
-Oracles repair predictions individually, so for images and pairs a ledger can be sliced before or
-after the repair; by class, it must be sliced after the repair. In this module, a ledger is repaired
+Oracles repair predictions individually, so a slice of images or pairs can be taken before or after
+the repair; a slice of classes must be taken after the repair. In this module, a ledger is repaired
 once and then sliced many times.
 """
 
@@ -112,7 +112,7 @@ class SliceFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """The ranked rows of a ledger or its repair, and its annotated triplets.
+    """The ranked rows of a ledger, repaired or not, and the annotated triplets of the ledger.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Ranking:
         )
 
     def cut(self, members: Members) -> Evaluated:
-        """Return the part that belongs to a slice."""
+        """Return the rows and annotated triplets that belong to a slice."""
         rows = members.rows(self.evaluated.row_class, self.evaluated.row_image, self.row_annotation)
         asked = self.annotation_counts & members.annotations
         return Evaluated(
@@ -151,7 +151,7 @@ class Ranking:
 
 
 def image_names(annotations: Scenes, diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """List all images, annotated images first; only annotated images if files have no names."""
+    """List all images, annotated images first; only annotated images if images have no names."""
     if not annotations.named:
         return [str(name) for name in annotations.names]
     names = [annotations.names.tolist(), *(each.names.tolist() for each in diagnoses)]
@@ -182,14 +182,14 @@ class Sliced:
         self.images = len(names)
         number = {name: place for place, name in enumerate(names)}
         named = [number.get(name, 0) for name in diagnosis.names.tolist()]
-        # Files without names are joined by position.
+        # If the annotations name no images, images are matched by position.
         self._image = np.array(named) if annotations.named else np.arange(len(diagnosis.names))
         self._image = self._image.astype(np.int32)
         self.annotation_image = self._image[diagnosis.ledger.annotation_image]
         self.triplet = self._triplets()
 
     def _triplets(self) -> IntArray:
-        """Find the annotation of each annotated triplet in the ledger: (A,)."""
+        """Find the number, in the annotations, of each annotated triplet of the ledger: (A,)."""
         given, ledger = self.annotations, self.diagnosis.ledger
         # Images without annotations come last and have no triplets.
         bounds = np.pad(given.bounds["triplet"], (0, self.images - len(given)), mode="edge")
@@ -278,7 +278,7 @@ class Sliced:
 
     @property
     def _protocol(self) -> Protocol:
-        # The mean of a slice is over its own classes.
+        # The mean AP of a slice covers only classes that are annotated in the slice.
         return replace(self.diagnosis.protocol, class_without_annotation="left out")
 
     @cached_property
@@ -314,7 +314,7 @@ class Sliced:
             annotation_counts=ledger.annotation_counts,
         )
         # Most rows lie past the last true positive of their class, in every slice, and change no
-        # precision. Some protocols check whether a class has any rows.
+        # precision. Protocols that check whether a class has any rows keep all rows.
         few = counts_only_found(self.diagnosis.protocol)
         return ranking.up_to_last_true() if few else ranking
 

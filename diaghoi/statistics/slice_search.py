@@ -1,7 +1,7 @@
 """Search for slices where a detector is weakest, or loses or gains most against another.
 
-Each annotated triplet has the precision at which it is found: the precision of its class at the
-true positive, or the best precision at a later rank, and 0 if nothing finds the triplet. The mean
+Each annotated triplet has the precision at which it is found: the best precision of its class at
+the rank of the true positive or at a later rank, or 0 if no prediction finds the triplet. The mean
 over a class is the area under the precision-recall curve, so a difference in mAP can be attributed
 to triplets, and summed over any set of them. The triplets of a slice are compared with all other
 triplets: for one detector within their classes, since classes differ in difficulty; for two
@@ -14,12 +14,12 @@ are found. Without a real difference, the influence of each image could equally 
 sign. Random signs are therefore drawn, one per image and shared by all slices, and the largest
 statistic of any slice is recorded each time. A slice stands out if its statistic exceeds nearly all
 of these maxima. The maxima control the rate of false alarms over all slices, and because slices
-overlap it is more powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple
-Testing, 1993).
+overlap, the test is more powerful than Holm's correction (Westfall and Young, Resampling-Based
+Multiple Testing, 1993).
 
 Slices overlap, so a single weakness makes many of them stand out. The clearest slice is therefore
 reported first, and the part that it explains is removed from all other slices (by least squares).
-Both steps are repeated while any slice still stands out.
+The report and the removal are repeated while any slice still stands out.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Finding:
         Number of images and of annotated triplets in the slice.
     values : tuple of float
         The mean precision at which triplets are found outside the slice and inside it; for two
-        detectors, the second detector's minus the first's. For one detector, the value elsewhere is
-        the value here minus the difference.
+        detectors, the second detector's mean precision minus the first's. For one detector, the
+        value outside is the value inside minus ``difference``.
     difference : float
         Mean precision inside minus outside. For one detector, the advantage of triplets inside over
-        triplets of the same class outside, averaged over classes with weights that depend on both
-        numbers of triplets.
+        triplets of the same class outside, averaged over classes with weights that depend on the
+        numbers of triplets inside and outside.
     interval : tuple of float
         Bounds of the difference, valid for all slices at once.
     p : float
@@ -265,11 +265,11 @@ class _Contrast:
 
     @cached_property
     def _residual(self) -> FloatArray:
-        """Return values minus group means, (T,), scaled to the spread of errors."""
+        """Return values minus group means, (T,), scaled to the spread about the true means."""
         counted, sums, size = self._groups
         group = self.group[counted]
         mean = ratios(sums @ self.values, size, undefined=0.0)
-        # A residual is smaller than the error, because the mean includes its own value.
+        # The spread about a group's mean is too small, because each value is part of the mean.
         spread = np.sqrt(ratios(size, size - 1, undefined=0.0))
         residual = np.zeros(len(self.values))
         residual[counted] = (self.values[counted] - mean[group]) * spread[group]
@@ -281,8 +281,8 @@ class _Contrast:
         Returns
         -------
         total, influence, weights : (S,), (N, S) and (T, S) float64 array
-            Sums of the weighted values, the contribution of each image, and the weights: 1
-            inside and 0 outside, minus the share of the group that is inside.
+            Sums of the weighted values, the contribution of each image, and the weights: 1 inside
+            and 0 outside the slice, minus the share of the triplet's group inside the slice.
         """
         counted, sums, size = self._groups
         inside = members.astype(np.float64)
@@ -295,7 +295,7 @@ class _Contrast:
         return self.values @ weights, influence, weights
 
     def sided(self, statistic: FloatArray) -> FloatArray:
-        """Return how far statistics lie in the direction that counts."""
+        """Return absolute statistics if two-sided, else negated: larger values stand out."""
         return np.abs(statistic) if self.two_sided else -statistic
 
 
@@ -360,14 +360,14 @@ def _chosen(
         best = int(np.argmax(statistic))
         if statistic[best] <= reach:
             return
-        # A second attribute must add something to the first.
+        # A slice of two attributes must stand out beyond the slices of each attribute alone.
         for simple in np.argsort(-statistic).tolist():
             if set(found[simple]) < set(found[best]) and given([*those, simple])[best] <= reach:
                 best = simple
                 break
         if statistic[best] <= reach:
             return
-        # Of two complementary halves, which differ equally, the smaller one is reported.
+        # Of two complementary slices, which have the same statistic, the smaller slice is reported.
         alike = np.flatnonzero(np.isclose(statistic, statistic[best], rtol=1e-6))
         best = int(alike[np.argmin(size[alike])])
         those.append(best)
@@ -424,7 +424,7 @@ def _supported(
             continue
         members = singles[one] & singles[other]
         number = members.sum()
-        # A second attribute that excludes nothing adds nothing.
+        # A slice of two attributes must differ from the slices of each attribute alone.
         if number in (singles[one].sum(), singles[other].sum()):
             continue
         if _enough(members, image, least):

@@ -1,4 +1,4 @@
-"""Compute all numbers of a diagnosis under many image weightings, prepared once.
+"""Prepare a diagnosis once, and compute all its numbers under many image weightings.
 
 Matching is never repeated: ledgers carry the image of each row
 (:mod:`diaghoi.evaluation.weighted_ap`), and errors and pairs are counted per image.
@@ -115,7 +115,7 @@ class MeanPrecisions:
 
 
 def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
-    """Find the carriers of the cost of an error: rows whose repair can change AP.
+    """Find what carries an error's cost: predictions and triplets whose repair can change AP.
 
     Among the many wrong predictions, only predictions that rank above a true positive of their
     class or become true positives carry a cost.
@@ -147,8 +147,8 @@ def prepared(
 ) -> dict[str, WeightedRanking]:
     """Prepare ranked lists by name, starting with the unrepaired list.
 
-    Repairs that only remove annotated triplets leave the rows unchanged, so their lists share the
-    runs of the first list.
+    Repairs that only remove annotated triplets leave the rows unchanged, so the prepared rows of
+    the first list also serve the lists after these repairs.
     """
     found: dict[str, WeightedRanking] = {}
     first: Evaluated | None = None
@@ -184,7 +184,7 @@ class Ratios:
         *diagnoses: Diagnosis,
         like: Diagnosis | None = None,
     ) -> Ratios:
-        """Prepare measures of diagnoses on the same images, placed one after the other.
+        """Prepare measures of diagnoses on the same images, with counts joined end to end.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class Resampler:
         predicted = np.sum(counts[: len(LABELS)], axis=0)
         found: Figures = {}
         for name, count in zip((*LABELS, "missed_gt"), counts, strict=True):
-            # Missed triplets are a share of the annotated triplets, other errors of the
+            # Missed triplets are a share of the annotated triplets; other errors are a share of the
             # predictions.
             whole = annotated if name == "missed_gt" else predicted
             found[f"errors.{name}"] = count.astype(np.float64)

@@ -19,7 +19,7 @@ VERBS = 25
 NOTE = "In brackets: annotated triplets of the verb."
 ROW = 0.125  # inches: height of a row, which fits 7 pt names
 NEARLY = 1.5  # percent: dots that are closer than this are spread
-APART, SPREAD = 0.4, 0.9  # rows: distance of two such dots, and largest height of all of them
+APART, SPREAD = 0.4, 0.9  # rows: distance of spread dots, and largest height of all in a row
 FRAME = 0.6  # inches: legend above, and x-axis below the rows
 LEAST = 1.2  # inches: least height
 
@@ -36,7 +36,8 @@ class ActionAP(NamedTuple):
     ap : float or None
         Action AP in percent; None if no pair of the verb is localised.
     pairing : {"triplet", "person"}
-        Pairing of the protocol; by person (V-COCO), wrong actions with an object are omitted.
+        Pairing of the protocol; with pairing by person (V-COCO), wrong actions with an object are
+        omitted.
     """
 
     verb: str

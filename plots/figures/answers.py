@@ -216,7 +216,7 @@ def agreement_figure(result: Mapping[str, Any]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Two paper columns wide.
+        Figure two paper columns wide.
     """
     levels = result["scale"] + 1
     deep = min(-(-levels // ACROSS), DEEP)

@@ -30,7 +30,8 @@ BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
 FRAME = 0.6  # legend above, and x-axis below the bars
 PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
 NOTE = (
-    "A pattern is no proof: a missing annotation can follow none. ΔmAP is the gain from removing "
+    "A pattern is no proof, and a missing annotation may follow no pattern. ΔmAP is the gain from "
+    "removing "
     "these predictions; counting them as correct could gain more."
 )
 
@@ -45,7 +46,8 @@ class CauseShare(NamedTuple):
     share : float
         Share of all false positives, in percent.
     delta : float or None
-        Change in mAP without these false positives, in percentage points; None if undefined.
+        Change in mAP without the false positives of the cause, in percentage points; None if
+        undefined.
     """
 
     cause: str
@@ -56,7 +58,7 @@ class CauseShare(NamedTuple):
 def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseShare]:
     """Extract the data of :func:`annotation_causes` from a result, in the order of precedence.
 
-    The cause ``model``, the remainder, is omitted.
+    The cause ``model``, which covers all remaining false positives, is omitted.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
         A result with the key ``annotation_causes``: see
         :meth:`diaghoi.cases.causes.Causes.to_dict`.
     split : str
-        Group of classes of the mean.
+        Group of classes over which mAP is averaged.
 
     Raises
     ------
@@ -113,8 +115,8 @@ def annotation_causes(
     Parameters
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
-        One or more detectors, their results with this part, or the :func:`causes_table` of each by
-        label.
+        One or more detectors, their results with ``annotation_causes``, or the :func:`causes_table`
+        of each by label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default, axes of a new figure one column wide.
     of : {"share", "delta"}

@@ -73,7 +73,7 @@ class ConfusionCost(NamedTuple):
     delta : float
         ΔmAP of repairing only this confusion, in percentage points.
     similarity : float or None
-        Similarity of the verbs; None if there is no table.
+        Similarity of the verbs; None without a table of similarities.
     """
 
     predicted: str
@@ -133,7 +133,7 @@ def confusion_bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
 
 
 def _cost(delta: float) -> str:
-    """Format percentage points with two decimals, or one significant digit if these are zeros."""
+    """Format percentage points with two decimals, or one significant digit if both are zeros."""
     text = f"{delta:.2f}" if abs(delta) >= 0.005 or not delta else f"{delta:.1g}"
     return text.replace("-", MINUS) if "e" not in text else f"{delta:.4f}".replace("-", MINUS)
 
@@ -170,7 +170,8 @@ def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
 def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the costs of confusions of verbs, largest at the top.
 
-    The number at the end of a bar is its length, and its shade shows the similarity of the verbs.
+    The number at the end of a bar gives the length of the bar, and the shade of the bar shows the
+    similarity of the verbs.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     costs: list[list[ConfusionCost]] = [model.data for model in models]
     if isinstance(target, Figure):
         rows, columns = shape_of(len(models), target.get_figwidth(), NARROWEST)
-        # Show as many as fit on a page.
+        # Show as many confusions as fit on a page.
         most = int(((TALLEST - 2 * FRAME) / rows - HEAD) / BAR)
         costs = [own[:most] for own in costs]
         height = HEAD + BAR * max(map(len, costs))

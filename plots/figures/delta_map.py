@@ -65,7 +65,7 @@ PANEL, FURTHER, TITLE, GAP = 1.3, 1.0, 0.15, 0.08
 BELOW, BELOW_TURNED = 0.3, 0.65  # heights of the errors' names, horizontal or rotated
 AROUND = 0.2
 MOST_LINES = 3
-HARMONIC = "harmonic"  # listed as a split, but the mean of two splits
+HARMONIC = "harmonic"  # the mean of two splits, although listed as a split
 
 
 class DeltaBar(NamedTuple):
@@ -104,8 +104,8 @@ def delta_map_table(
         ``label``, ``oracles`` and ``intervals`` are used. A model without a label is named by its
         number.
     split : str
-        Group of classes of the mean: ``full``; ``rare`` and ``non_rare`` on HICO-DET, other groups
-        on other data sets.
+        Group of classes over which mAP is averaged: ``full``; ``rare`` and ``non_rare`` on
+        HICO-DET, other groups on other data sets.
     oracles : sequence of str, optional
         Errors in displayed order; by default all errors of the results, in oracle order.
 
@@ -157,10 +157,10 @@ def delta_map(
 ) -> Axes:
     """Draw the cost of each error: one group of bars per error, one bar per model.
 
-    With up to four models, colour encodes the error, and lightness and hatch the model; with more
-    models, each has its own colour and hatch. Bars for negative differences point down; undefined
-    differences are omitted. Lines show bootstrap intervals if the results have them. Model labels
-    and the protocol are above the bars.
+    With up to four models, colour encodes the error, and lightness and hatch encode the model; with
+    more models, each model has its own colour and hatch. Bars for negative differences point down;
+    undefined differences are omitted. Lines show bootstrap intervals if the results have them.
+    Model labels and the protocol are above the bars.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def _delta(model: str, outcome: Mapping[str, Any], oracle: str, split: str) -> f
 
 
 def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]]) -> None:
-    """Write models and protocol above the bars; if protocols differ, one per model."""
+    """Write models and protocol above the bars; if protocols differ, one protocol per model."""
     protocols = [protocol_of(result, "name") for result in results]
     if len(set(protocols)) > 1:
         bar_legend(ax, [f"{m} ({p})" for m, p in zip(models, protocols, strict=True)])
@@ -341,8 +341,8 @@ class _Row(NamedTuple):
 def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]) -> None:
     """Draw rows of panels; individual errors have one scale, and totals have another.
 
-    The figure has one legend if all rows show the same models, otherwise one per row. A row of
-    panels has only as many errors as leave room for a number at each bar.
+    The figure has one legend if all rows show the same models, and otherwise one legend per row. A
+    row of panels has only as many errors as leave room for a number at each bar.
     """
     own_keys = any(list(row.results) != list(rows[0].results) for row in rows)
     room = figure.get_figwidth() - BESIDE
@@ -358,7 +358,8 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
     scales: dict[bool, Axes] = {}
     for number, (row, start) in enumerate(lines):
         if start < 0:
-            # Above the same columns as the first errors: other spans would narrow all columns.
+            # The legend spans the same columns as the first errors: other spans would narrow all
+            # columns.
             ax = figure.add_subplot(grid[number, : min(across, len(ERRORS))])
             heights[number] = _key(ax, row, figure)
             continue
@@ -371,7 +372,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
             scales.setdefault(totals, ax)
             draw_costs(ax, delta_bars(row.results, row.split, named[first:end]), room)
             ax.set_ylabel("ΔmAP, own scale" if totals else "ΔmAP (points)")
-            if totals:  # on the right: they are larger than individual errors
+            if totals:  # on the right, because totals are larger than individual errors
                 ax.yaxis.set_label_position("right")
                 ax.yaxis.tick_right()
                 ax.spines.left.set_visible(False)
@@ -381,7 +382,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
             if count == 1 and row is not rows[-1]:
                 ax.tick_params(labelbottom=False)
     if not any(bar.get_gid() for ax in figure.axes for bar in ax.patches):
-        raise NotApplicable("the results have no numbers for it")
+        raise NotApplicable("the results have no numbers for this figure")
     panels = heights.count(0.0)
     below = (BELOW if room >= SMALL_FLAT else BELOW_TURNED) * (panels if count > 1 else 1)
     titles = TITLE * len(rows) if rows[0].title and not own_keys else 0.0
@@ -484,8 +485,8 @@ def _delta_map_backbone(figure: Figure, models: Sequence[ModelData]) -> None:
             shown += members.values()
     if not rows:
         raise NotApplicable(
-            "it shows models of one name or stage with different backbones, and the study has "
-            "none: give the keys backbone, and label or stage"
+            "the figure shows models of one name or stage with different backbones, but the study "
+            "has no such models: give the keys backbone, and label or stage"
         )
     _draw_rows(figure, rows, shown)
     keys = {model.key for model in shown}

@@ -29,7 +29,7 @@ PANEL = 1.25  # inches: height of each row of panels after the first
 AXES = ("Rank by score", "Predictions (%)")
 ANNOTATED: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": (0, (3, 1.5))}
 INCHES_PER_RANK = 0.3  # least distance of tick labels on the x-axis
-INCHES_BESIDE_FIRST = 0.18  # least distance between the label of the first rank and the next
+INCHES_BESIDE_FIRST = 0.18  # least distance between the first rank's label and the next label
 RANKS = EngFormatter(sep="")  # 100, 1k, 10k
 HEIGHT = 2.0  # inches
 
@@ -130,7 +130,7 @@ def _label_ranks(ax: Axes) -> None:
     left, right = ax.get_xlim()
     first, last = np.log10([left, right])
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
-    # A label too close to the first would touch it.
+    # A label too close to the label of the first rank would touch that label.
     start = ceil(first + INCHES_BESIDE_FIRST * (last - first) / inches_of(ax))
     ranks = 10.0 ** np.arange(start, int(last) + 1, step)
     ax.set_xticks([left, *ranks], ["1", *(RANKS(rank) for rank in ranks)])

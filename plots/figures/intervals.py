@@ -103,7 +103,7 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
 FUNCTIONS[slices.__name__] = slices
 
 Sliced = Sequence[tuple[Slices, int]]
-"""Detectors, each given by slices and its index among their detectors."""
+"""Detectors, each given as slices and the index of the detector in the slices."""
 
 
 def _clearest(models: Sliced) -> list[list[int]]:
@@ -128,7 +128,8 @@ def _clearest(models: Sliced) -> list[list[int]]:
     kept: set[str] = set()
     for attribute in sorted(clear, key=lambda each: -clear[each]):
         room -= len(groups[attribute]) + 1
-        # Stop at the first attribute that does not fit: later ones differ less clearly.
+        # Stop at the first attribute that does not fit: slices of later attributes differ less
+        # clearly.
         if kept and room < 0:
             break
         kept.add(attribute)

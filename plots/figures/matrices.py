@@ -68,7 +68,7 @@ class ErrorProfile(NamedTuple):
 
     @property
     def shares(self) -> FloatArray:
-        """(G, 7) share of each label among the predictions; NaN if there are none."""
+        """(G, 7) share of each label among the predictions; NaN without predictions."""
         return ratios(self.counts, self.counts.sum(axis=1, keepdims=True))
 
 
@@ -122,7 +122,7 @@ def error_profile(
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default, axes of a new figure one column wide.
     by : {"verb", "object"}
-        Kind of the rows: verbs or objects, the 25 with the most annotated triplets.
+        Kind of the rows: the 25 verbs or the 25 objects with the most annotated triplets.
     """
     return drawn(FIGURES[f"error_profile_{by}"], diagnosis, ax)
 
@@ -150,7 +150,7 @@ def _heat_map(
     ax.tick_params(length=0, labelsize=NAME_SIZE)
     ax.tick_params(axis="y", rotation=0)
     ax.tick_params(axis="x", rotation=90, pad=4)
-    # The error colours of all figures mark the columns.
+    # Each column is marked in the colour that its error has in all figures.
     for column, name in enumerate(LABELS):
         place = (column + 0.06, len(names) + 0.12)
         ax.add_patch(Rectangle(place, 0.88, 0.22, color=colour(name), linewidth=0, clip_on=False))
@@ -191,8 +191,8 @@ def _percent(share: float) -> str:
 def _layout(panels: int, names: int, width: float) -> tuple[int, int, bool]:
     """Return panels per row, names per panel, and whether cells have room for numbers.
 
-    Cells show numbers if cells of that size leave enough rows on a page; names that do not fit on
-    the page are omitted.
+    Cells are made wide enough for numbers if enough rows still fit on a page; names that do not fit
+    on the page are omitted.
     """
     for cell in (CELL, NARROW):
         columns = min(panels, max(1, int(width / (len(LABELS) * cell + GAP))))
@@ -217,7 +217,7 @@ def _profile(target: Axes | Figure, models: Sequence[ModelData], by: str) -> Non
     titles = shown_names(models)
     widest = max(text_width(name, NAME_SIZE) for name in names)
     width = target.get_figwidth() - BESIDE - min(WIDEST_NAME, widest)
-    # Two models also get a panel of their difference if all three fit in one row.
+    # Two models also get a panel of their difference if all three panels fit in one row.
     if len(models) == 2 and _layout(3, len(names) + others, width)[0] == 3:
         titles.append("Second minus first (points)")
     columns, fitting, written = _layout(len(titles), len(names) + others, width)
@@ -271,7 +271,7 @@ _profile_of("verb")
 _profile_of("object")
 
 
-CELL_HEIGHT, LOW = 0.27, 0.2  # inches: height of a cell, and of one of many matrices
+CELL_HEIGHT, LOW = 0.27, 0.2  # inches: height of a cell, in one row of matrices or several
 AROUND = 0.95  # inches: height of the names of the columns and the title of the axis
 ABOVE_MATRIX = 0.2  # inches: height of the title of a matrix below other matrices
 MATRIX = 1.3  # inches: least width of a matrix, without the names of its rows
@@ -280,7 +280,7 @@ NOTE = (
     "Annotated triplets. Framed: the same fate under both models. On found pairs: an attempt is "
     "another "
     "prediction with the same person box and object, or with the same object box, or a wrong "
-    "action on the pair; missed triplets have none."
+    "action on the pair; missed triplets have no attempt."
 )
 
 
@@ -363,7 +363,7 @@ def _label_matrix(ax: Axes, first: str, rows: bool = True, columns: bool = True)
 
 def _fates(source: Source) -> Fates:
     diagnosis = diagnosis_of(source)
-    # Images are joined by name, because files may list them in different orders. The sort is
+    # Images are matched by name, because files may list images in different orders. The sort is
     # stable, so images without names keep their order.
     number = np.empty(len(diagnosis.names), dtype=np.int64)
     number[np.argsort(diagnosis.names, kind="stable")] = np.arange(len(number))

@@ -120,7 +120,7 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
 
 
 def candidates(diagnosis: Diagnosis) -> list[int]:
-    """List the classes with at least 20 annotated triplets or, if none, the most annotated."""
+    """List the classes with at least 20 annotated triplets, or else the most annotated classes."""
     positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
     least = max(1, min(LEAST, positives.max(initial=0)))
     return [int(hoi) for hoi in np.flatnonzero(positives >= least)]
@@ -149,8 +149,8 @@ def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None
     """Precision against recall of one HOI class before and after each oracle.
 
     A line that an oracle does not change is hidden by the black line. The lines are envelopes (the
-    highest precision at each or a higher recall), from which AP is computed; the legend shows the
-    gain of each oracle.
+    highest precision at the same or a higher recall), from which AP is computed; the legend shows
+    the gain of each oracle.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round ticks: the coarsest steps with at least three ticks, or even ones."""
+    """Choose round ticks: the coarsest steps with at least three ticks, or evenly spaced ticks."""
     ticks: list[float] = []
     for steps in STEPS:
         every = [step * 10.0**power for power in range(-2, 6) for step in steps]
@@ -173,7 +173,7 @@ def _lacking(models: Sequence[ModelData]) -> str:
 def _data(source: Source) -> list[KeptPairs]:
     diagnosis = diagnosis_of(source)
     if not diagnosis.scenes:
-        raise NotApplicable("it needs the predictions themselves")
+        raise NotApplicable("the figure needs the predictions themselves")
     return pair_recall_table(*scenes_of(diagnosis), diagnosis.protocol)
 
 
@@ -214,8 +214,8 @@ def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str =
     elif not sweep:
         wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
         titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
-    # Thresholds and suppression keep more pairs than keeping only the best: on a common scale,
-    # their lines would be in a corner.
+    # Thresholds and suppression keep more pairs than a sweep of the best pairs, so on a common
+    # scale their lines would be squeezed into a corner.
     panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
     for ax, name in zip(panels, sweeps, strict=True):
         _recall_lines(ax, [model.data for model in models], name)
@@ -239,7 +239,8 @@ class NegativesCurve(NamedTuple):
     ap : float
         Average precision, a fraction.
     chance : float
-        Share of these pairs among all pairs: the precision of random guessing.
+        Share of the pairs that localise no annotated pair among all pairs: the precision of random
+        guessing.
     """
 
     curve: Curve
@@ -304,9 +305,10 @@ def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
 def negatives_curve(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw precision against recall of rejecting pairs that match no annotated pair.
 
-    The figure has one line per model. The legend gives average precision and the share of such
-    pairs. That share is the precision of guessing, which is high because most pairs match no
-    annotated pair. Markers at the line ends distinguish models in greyscale.
+    The figure has one line per model. The legend gives average precision, and the share of pairs
+    that match no annotated pair: the precision of random guessing. Random guessing is precise,
+    because most pairs match no annotated pair. Markers at the line ends distinguish models in
+    greyscale.
 
     Parameters
     ----------

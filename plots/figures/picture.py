@@ -32,7 +32,7 @@ from diaghoi.plots.boxes import (
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN, colour, ink_on, paper
 
-TALLEST = 1.25  # largest ratio of a picture's height to the column width; taller ones are narrower
+TALLEST = 1.25  # largest ratio of picture height to column width; taller pictures are narrower
 LEADING = 1.3  # distance of text lines, in font sizes
 BOLD = 0.87  # width of regular letters, divided by the width of bold letters
 # Points:
@@ -45,8 +45,8 @@ def picture(
 ) -> Axes:
     """Draw the boxes of a case on its picture.
 
-    The prediction has solid lines in the colour of its error, and the annotation black and white
-    dashes. Small boxes are magnified in a part of the picture; see
+    The prediction has solid lines in the colour of its error, and the annotation has black and
+    white dashes. If the boxes are small, only a magnified part of the image is shown; see
     :func:`diaghoi.plots.boxes.enlargement`. A line connects the centres of the two boxes of a pair,
     from a dot in the person to a square in the object.
 
@@ -108,7 +108,7 @@ def card(
     width : float
         Width in inches. A very tall picture is drawn narrower.
     words : bool
-        Whether there is text below the picture; without it, the figure is as wide as the picture.
+        Whether there is text below the picture; without text, the figure is as wide as the picture.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
-    # The prediction may not become the annotation that its boxes overlap most.
+    # The repair may turn a prediction into another annotated triplet than the nearest one.
     legend = f"Dashes: {'annotation' if case.repaired is None else 'repaired'}."
     if case.name is not None:
         legend = f"Solid: prediction. {legend}"
@@ -175,7 +175,7 @@ def case_title(case: Case) -> str:
 
 
 def enlarged_words(enlarged: float) -> str:
-    """Return a note that a picture shows only a part of the image; empty if it shows all."""
+    """Return a note that a picture shows only a part of the image; empty for a whole image."""
     return f"Enlarged {enlarged:.1f} times." if enlarged >= ENLARGED else ""
 
 
@@ -189,7 +189,7 @@ def annotated_lines(case: Case) -> PairLines:
     """Return the drawing style of the annotation of a case: dashed in black and white."""
     return PairLines(
         boxes=tuple(b for b in (case.annotated_human, case.annotated_object) if b is not None),
-        # The nearest boxes may not form a pair.
+        # The nearest annotated boxes may not form a pair.
         joined=case.annotated is not None or case.error == "action",
         line=WHITE,
         casing=DARK,

@@ -41,7 +41,7 @@ from diaghoi.plots.style import SINGLE_COLUMN, paper
 # Points:
 CAPTION, HEAD = 6.0, 7.0  # fonts
 LEADING = 1.25  # distance of lines, in font sizes
-GAP, BELOW = 4.0, 3.0  # between pictures, and below the captions of a row
+GAP, BELOW = 4.0, 3.0  # gap between pictures, and gap below the captions of a row
 KEY, AFTER = 9.0, 3.0  # length of the line before a caption, and the gap after it
 BOLD = 0.87  # width of regular letters, divided by the width of bold letters
 
@@ -128,7 +128,7 @@ def montage(
     width : float
         Width of the figure in inches.
     heads, sides : sequence of str
-        Names of columns, above, and of rows, on the left.
+        Names above the columns, and names on the left of the rows.
     legend : sequence of Caption
         Captions at the bottom, one after the other.
 
@@ -186,7 +186,7 @@ def draw_row(figure: Figure, row: Row, wide: float, left: float, down: float) ->
 
 
 def laid_out(row: Sequence[Cell], wide: float) -> Row:
-    """Lay out the captions of pictures, given their width in inches."""
+    """Lay out the captions of pictures, given the width of the pictures in inches."""
     lines = [[line for caption in cell.captions for line in _broken(caption, wide)] for cell in row]
     tall = wide * max(cell.ratio for cell in row)
     below = max(map(len, lines)) * CAPTION * LEADING + BELOW
@@ -194,7 +194,7 @@ def laid_out(row: Sequence[Cell], wide: float) -> Row:
 
 
 def _broken(caption: Caption, inches: float) -> Iterator[_Line]:
-    """Wrap a caption into lines; only the first has the line sample."""
+    """Wrap a caption into lines; only the first line has the line sample."""
     room = (inches - (KEY + AFTER) / 72 * (caption.key is not None)) / HINTED
     room *= BOLD if caption.bold else 1
     for number, text in enumerate(wrapped(in_a_line(caption.text), room, CAPTION)):
@@ -269,7 +269,7 @@ def error_panel(
     """Draw cases in rows, with captions below their pictures.
 
     A picture shows the part of the image with the boxes. The prediction has solid lines in the
-    colour of its error, and the annotation dashes.
+    colour of its error, and the annotation has dashed lines.
 
     Parameters
     ----------
@@ -280,7 +280,8 @@ def error_panel(
     width : float
         Width of the figure in inches.
     columns : int
-        Number of pictures per row, even if repairs are shown; 0 for as many as are legible.
+        Number of pictures per row, rounded down to an even number if repairs are shown; 0 for as
+        many as are legible.
     repairs : bool
         Whether each picture is followed by a picture of the oracle's result.
 
@@ -371,8 +372,8 @@ def outcome_panel(
 ) -> Figure:
     """Draw what detectors find, invent and miss: one row per detector, one column per picture.
 
-    The boxes of each pair have a number. Captions below the picture list the interactions by this
-    number: all verbs of the pair, each with its score.
+    The boxes of each pair have a number. Captions below the picture list the interactions of each
+    numbered pair: all verbs of the pair, each with its score.
 
     Parameters
     ----------
@@ -380,12 +381,12 @@ def outcome_panel(
         Outcomes in the same images, by detector label, from
         :func:`diaghoi.cases.outcomes.image_outcomes`.
     images : sequence of (H, W, 3) uint8 array or None
-        Pictures of these images; None for an empty frame.
+        Pictures of the images in ``models``; None for an empty frame.
     width : float
         Width of the figure in inches.
     columns : int
-        Number of pictures per row, after which the detectors continue below; 0 for as many as are
-        legible.
+        Number of pictures per row; further pictures of all detectors follow in further rows. 0 for
+        as many as are legible.
 
     Returns
     -------
@@ -440,8 +441,8 @@ def corruption_panel(
     pictures : mapping of str to sequence of (H, W, 3) uint8 array
         Pictures by corruption title, in order of severity.
     severities : sequence of int
-        Several severities have one column each, and corruptions one row each. With a single
-        severity, the corruptions fill the rows one after the other.
+        With several severities, each severity has a column and each corruption has a row. With a
+        single severity, the corruptions fill the rows one after the other.
     width : float
         Width of the figure in inches.
     columns : int

@@ -1,8 +1,8 @@
 """Figures of detectors under corruptions: scores, and the cost and frequency of errors.
 
-Figure 2 (b) of the RoHOI paper shows the scores by severity as a radar chart. Severities are
-ordered, but in a circle the strongest severity of a corruption would connect to the weakest
-severity of the next.
+Figure 2 (b) of the RoHOI paper shows the scores by severity as a radar chart. This module draws
+severities along an axis, because in a circle the strongest severity of a corruption would connect
+to the weakest severity of the next corruption.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _radar(ax: Any, names: Sequence[str], rows: Sequence[Sequence[float | None]]
     ax.plot(circle, np.full_like(circle, CIRCLE), **REFERENCE)
     top = 1.05 * max([CIRCLE, *(value for row in rows for value in row if value is not None)])
     ax.set_ylim(0, top)
-    # The outer ring, or the reference, would cut through a number near it.
+    # The outer ring or the reference line would cut through a number near that line.
     ax.set_yticks([tick for tick in MaxNLocator(5).tick_values(0, top) if 0 < tick < 0.85 * top])
     ax.set_rlabel_position(180 / max(len(names), 1))
 
@@ -292,7 +292,7 @@ ROBUSTNESS_GROUPS = _figure(
 
 SHOWN = 3  # corruptions
 SEVERITY, SHORT = "Severity (0: clean)", "Severity"
-BELOW = 13.0  # points: from the axis to the names of corruptions, below the severities
+BELOW = 13.0  # points: distance from the axis to the names of corruptions below the severities
 
 
 class SeverityScore(NamedTuple):
@@ -355,7 +355,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
                 )
             )
     if len(model["severities"]) < 2:
-        raise NotApplicable("it needs several severities")
+        raise NotApplicable("the figure needs several severities")
     if all(row.drop is None for row in rows) and not model.get("chosen"):
         raise NotApplicable("without a score on clean pictures the costliest corruption is unknown")
     return rows
@@ -391,8 +391,8 @@ def _draw_severities(figure: Figure, models: Sequence[ModelData]) -> None:
     for block in range(1, len(names)):
         ax.axvline(block * room - 0.5, color="0.7", linewidth=0.6)
     ax.set_xticks(np.arange(room * len(names)), [str(s) for s in severities] * len(names))
-    # With an odd number of severities, the middle is a severity whose name would hide the
-    # corruption's name.
+    # With an odd number of severities, Matplotlib would hide the corruption's name at the tick of
+    # the middle severity.
     ax.xaxis.remove_overlapping_locs = False
     full = {name: name.replace("_", " ") for name in names}
     wide = 0.95 * inches_of(ax) / len(names)
@@ -534,11 +534,11 @@ Quantity = Literal["delta_map", "shares"]
 
 # Inches:
 PANEL, TITLE_LINE, AROUND = 1.1, 0.11, 0.55  # heights: panel, title line, and all labels
-LOW = 0.72  # height of a panel if each error has one
+LOW = 0.72  # height of a panel if each error has a panel
 NARROWEST = 1.2  # least width of a panel in which all errors can be distinguished
 SCALE, WIDE_SCALE = 0.45, 0.7  # room left of the first panel, without and with an error name
 GAP = 0.06  # beside each panel
-MOST_ROWS = 4  # rows of panels, if each model has its own
+MOST_ROWS = 4  # largest number of rows of panels, if each model has its own panels
 WITH_BANDS = 5  # largest number of models whose bands can be distinguished in one panel
 PALE = 0.16  # opacity of a band
 AXES: dict[Quantity, str] = {"delta_map": "ΔmAP (points)", "shares": "Share of predictions (%)"}
@@ -593,7 +593,7 @@ class ErrorCurves(NamedTuple):
 
     @property
     def partly_banded(self) -> bool:
-        """Whether a group with intervals has a value without one: too few carriers of the cost."""
+        """Whether a group with intervals also has a value without an interval."""
         unknown = np.isnan(self.low) & ~np.isnan(self.values)
         return bool(unknown[:, ~np.isnan(self.low).all(axis=(0, 2))].any())
 
@@ -633,7 +633,7 @@ def robustness_curves_table(
                     rows[1:, number, column, place] = _interval(found[0], quantity, error)
     if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
         raise NotApplicable(
-            "it needs results at two severities, such as clean pictures and one other"
+            "the figure needs results at two severities, such as clean pictures and severity 1"
         )
     confidence = (model.get("bootstrap") or {}).get("confidence")
     values, low, high = rows
@@ -902,7 +902,7 @@ def _note(
 
 
 def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
-    """Explain the scope of means if it differs from the paper's."""
+    """Explain the scope of means if the scope differs from the scope in the paper."""
     scope = result.get("scope", {"complete": True})
     if scope["complete"]:
         return ""

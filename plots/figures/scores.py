@@ -34,10 +34,10 @@ from diaghoi.statistics.operating_points import operating_points as measured
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
 LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
-# Bins with fewer predictions get hollow markers: with 100 predictions, the standard error of a
-# precision of one half is 5 percentage points.
+# Bins with fewer than FEW predictions get hollow markers: with 100 predictions, the standard error
+# of a precision of one half is 5 percentage points.
 FEW = 100
-# A share among fewer predictions is meaningless: a single prediction gives 0 or 100 %.
+# A share among fewer than LEAST predictions is meaningless: a single prediction gives 0 or 100 %.
 LEAST = 10
 LEFT_OUT = f"Bins of fewer than {LEAST} predictions are not drawn"
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
@@ -176,17 +176,17 @@ def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the share of true positives against the score, one line per model.
 
     Bins with fewer than ten predictions are omitted, and bins with fewer than a hundred are hollow.
-    A calibrated detector follows the dotted diagonal; below it the detector is overconfident. The
-    legend shows the expected calibration error in percentage points.
+    A calibrated detector follows the dotted diagonal; below the diagonal, a detector is
+    overconfident. The legend shows the expected calibration error in percentage points.
 
     Parameters
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
-        One or more detectors, their results with this part, or the :func:`calibration_table` of
-        each by label.
+        One or more detectors, their results with ``calibration``, or the :func:`calibration_table`
+        of each by label.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default, axes of a new figure one column wide, with the number of
-        predictions in each bin below.
+        Axes to draw in; by default, axes of a new figure one column wide, above a panel of the
+        number of predictions in each bin.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def _errors(ax: Axes, table: Thresholds, most: float) -> None:
 
 
 def _threshold(ax: Axes, table: Thresholds) -> None:
-    """Mark the best threshold; a scale of probabilities starts at 0."""
+    """Mark the best threshold; if scores are probabilities, start the scale at 0."""
     if table.best is not None:
         ax.axvline(table.best[0], color="0.5", linewidth=0.6, zorder=0.5)
     if table.threshold.min() >= 0 and table.threshold.max() <= 1:
@@ -354,17 +354,17 @@ def _at_thresholds(source: Source) -> Thresholds:
     published=True,
 )
 def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    """Draw precision, recall and F1 against the score threshold, and errors below.
+    """Draw precision, recall and F1 against the score threshold, and the errors in a panel below.
 
     Precision is not drawn where fewer than 20 predictions remain.
 
     Parameters
     ----------
     diagnosis : Diagnosis or mapping
-        The detector, its result with this part, or its :func:`operating_points_table`.
+        The detector, its result with ``operating_points``, or its :func:`operating_points_table`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default, axes of a new figure one column wide, with the errors per image
-        below.
+        Axes to draw in; by default, axes of a new figure one column wide, above a panel of the
+        errors per image.
     """
     tables = tables_of(models)
     shown: list[Thresholds] = list(tables.values())

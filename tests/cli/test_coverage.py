@@ -90,7 +90,8 @@ def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) ->
     text = " ".join(done.out.split())
     assert "Missed" not in text.split("ΔmAP")[0].split("cost most")[0]
     left = result["coverage"]["triplets_elsewhere"]
-    assert f"This ranking of costs leaves out {left} annotated triplets in images that the file lacks" in text
+    words = f"leaves out {left} annotated triplets in images that the file lacks"
+    assert f"This ranking of costs {words}" in text
     held = result["coverage"]["localised"]["missed_gt"]["delta_map"]["full"]
     assert 0 <= held < costs["missed_gt"]
 

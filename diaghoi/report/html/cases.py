@@ -42,9 +42,9 @@ def case_data(
           triplets), ``human`` and ``object`` (indices of boxes, -1 for none);
         - ``models``: for each detector, ``image``, ``human``, ``object``, ``class`` (row of the
           table), ``label`` (index of the label), ``score``, ``annotated`` (index into
-          ``annotated``, -1 for none), ``attempts`` (the same on found pairs, which determines
-          ``fates``), ``row`` (of the ledger), ``sentences`` by index, and ``missed`` (sentences by
-          index into ``annotated``); None for a detector without boxes.
+          ``annotated``, -1 for none), ``attempts`` (like ``annotated``, but on found pairs;
+          determines ``fates``), ``row`` (of the ledger), ``sentences`` by index, and ``missed``
+          (sentences by index into ``annotated``); None for a detector without boxes.
     """
     drawn = [
         (each, each.model.shown)
@@ -54,7 +54,7 @@ def case_data(
     if not drawn:
         return None
     first, shown = drawn[0]
-    # Annotated boxes are numbered along with the boxes of this detector.
+    # Annotated boxes and image sizes are taken from the first detector that has boxes.
     number = np.argsort(first.image)
     every = len(number)
     chosen = telling_images([each for each, _ in drawn])

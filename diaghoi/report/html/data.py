@@ -50,7 +50,7 @@ def page_data(
     models : sequence of PageModel
         The detectors, evaluated on the same annotations under one protocol.
     comparison : Comparison, optional
-        A comparison of the detectors, with the parts of the differences if requested.
+        A comparison of the detectors, which explains the differences if requested.
     images : int, optional
         Number of images with drawings, starting with the most informative cases; by default all.
     slices : Slices, optional
@@ -68,9 +68,9 @@ def page_data(
         hundredths of the displayed value, or None if undefined. Positions count from zero.
 
         - ``dataset``;
-        - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (the same on found
-          pairs, for the errors that have one) and ``delta_intervals`` by oracle and split, and
-          ``rows`` (whether the predictions are known, rather than only the result);
+        - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (ΔmAP on found pairs,
+          for the errors that have it) and ``delta_intervals`` by oracle and split, and ``rows``
+          (whether the predictions are known, rather than only the result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
         - ``errors``: for each oracle, ``name``, ``title``, ``meaning``, ``definition``, ``colour``
           and ``kind`` ("prediction", "annotation", "total" or "own");
@@ -345,7 +345,7 @@ def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
     The digit is "1" if predictions of the image can belong to the slice.
     """
     place = {name: at for at, name in enumerate(slices.images)}
-    # Images without names have the same indices everywhere.
+    # Images without names have the same indices in the slices and on the page.
     named = len(place) == len(slices.images)
     order = np.array([place[name] for name in images]) if named else np.arange(len(images))
     names = [in_unicode(f"{each.title}: {each.name}") for each in slices.slices]
@@ -355,7 +355,8 @@ def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
         titles = {"slices": "mAP {}", "slice_differences": f"{{}} minus {slices.labels[0]}"}
     columns = [column for key, title in titles.items() for column in _columns(tables[key], title)]
     if len(slices.labels) > 2:
-        # Intervals of many models take too much room here; the tables on the page show them.
+        # Intervals of many models take too much room in the slice sheet; the tables on the page
+        # show these intervals.
         columns = [column for column in columns if column["kind"] != "text"]
     return {
         "columns": [{"key": "name", "title": "Slice", "kind": "name", "values": names}, *columns],
@@ -370,7 +371,7 @@ def _columns(table: Table, title: str) -> Iterator[dict[str, Any]]:
     for column, (_, *cells) in zip(
         table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=True
     ):
-        # Intervals are text without a value.
+        # Cells with intervals have a text, but no value.
         figures = any(cell.value is not None for cell in cells)
         named = figures and column.unit != "count"
         yield {

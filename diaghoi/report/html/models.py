@@ -148,7 +148,7 @@ def page_model(
     diagnosis : Diagnosis
         The diagnosis of the detector.
     scenes : tuple of Scenes, optional
-        The diagnosed annotations and predictions. Without them, as for a sum of diagnoses, there
+        The diagnosed annotations and predictions. Without scenes, as for a sum of diagnoses, there
         are no cases.
     result : mapping, optional
         A result of :meth:`diaghoi.Diagnosis.to_dict` with additions.
@@ -162,7 +162,7 @@ def page_model(
     Raises
     ------
     InputError
-        If the diagnosis belongs to other scenes.
+        If the diagnosis does not belong to the scenes.
     """
     return PageModel(
         result=diagnosis.to_dict() if result is None else result,

@@ -101,8 +101,8 @@ def write_html(
     diagnosis : Diagnosis
         What to report.
     scenes : tuple of Scenes, optional
-        The diagnosed annotations and predictions, needed to draw cases. Without them, as for a sum
-        of diagnoses, the page has no cases.
+        The diagnosed annotations and predictions, needed to draw cases. Without scenes, as for a
+        sum of diagnoses, the page has no cases.
     result : mapping, optional
         A result of :meth:`diaghoi.Diagnosis.to_dict` with additions: notes, extras of ``diaghoi
         report``, or the result of a semantic evaluation as ``semantic``.
@@ -125,7 +125,8 @@ def write_html(
     Raises
     ------
     InputError
-        If jinja2 is missing, the diagnosis belongs to other scenes, or the file cannot be written.
+        If jinja2 is missing, the diagnosis does not belong to the scenes, or the file cannot be
+        written.
     """
     check_installed()
     model = page_model(
@@ -264,7 +265,7 @@ class Page(NamedTuple):
         ]
         text = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
         packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-        # Only these scripts can run, whatever the data contain.
+        # Only scripts with these hashes can run, whatever the data contain.
         hashes = (base64.b64encode(hashlib.sha256(each.encode()).digest()) for each in scripts)
         allowed = " ".join(f"'sha256-{each.decode()}'" for each in hashes)
         return template("html/explorer.html.j2").render(
@@ -510,12 +511,12 @@ def _hundredths(value: int | None) -> str:
 def _parts(
     data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
 ) -> dict[str, Part]:
-    """List the collapsible parts of the page, marking the parts that clicks do not filter."""
+    """List the collapsible parts of the page; mark parts that always show the whole data set."""
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (
-        ("difference", explained, "Differences", "what they are made of", whole),
-        ("errors", models, "Errors", "what each is, how often it occurs, what it costs", ""),
+        ("difference", explained, "Differences", "the errors that make up each difference", whole),
+        ("errors", models, "Errors", "meaning, frequency and cost of each error", ""),
         ("cases", rows, "Cases", "predictions and annotations in their images", ""),
         ("classes", rows, "Classes", "AP and errors of each class and verb", ""),
         ("images", rows, "Images", "errors of each image", ""),

@@ -34,7 +34,7 @@ HEADERS = {
 class PageServer(ThreadingHTTPServer):
     """Server of a page at an unguessable URL, on the loopback interface only.
 
-    Apart from the page, it serves only the pictures of the images on the page. Pictures are
+    The server provides only the page, and the pictures of the images on the page. Pictures are
     requested by number, so no part of a URL is ever used as a file name.
 
     Parameters

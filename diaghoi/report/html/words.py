@@ -14,12 +14,14 @@ MEANINGS = {
     "association": "Both boxes are right, but no annotated triplet joins them.",
     "action": "The boxes match an annotated pair, but the verb is not annotated for it.",
     "duplicate": "The triplet is right, but a prediction with a higher score has already found it.",
-    "missed_gt": "An annotated triplet that no prediction found, and that no wrong prediction can "
-    "be said to attempt.",
+    "missed_gt": (
+        "An annotated triplet that no prediction found, and to which no wrong prediction "
+        "is assigned."
+    ),
     "false_positive": "All wrong predictions together.",
     "false_negative": "All annotated triplets that were not found.",
 }
-"""What each error means for a prediction or, if missed or false negative, for an annotation."""
+"""What each error means: for a prediction, or for an annotation (missed, false negative)."""
 
 BY_PERSON = MEANINGS | {
     "human_box": "The role fits the closest person, often because no object box is predicted or "
@@ -33,8 +35,8 @@ BY_PERSON = MEANINGS | {
     "person. "
     "Or the role fits, but the human box is not a person.",
     "action": "The person is right and no object box is predicted, but the action is not annotated "
-    "for this person. Such predictions with an object box count as associations or wrong object "
-    "boxes.",
+    "for this person. With an object box, a prediction of such an action counts as an association "
+    "or a wrong object box.",
     "missed_gt": "An annotated triplet that no prediction found, and to which no wrong prediction "
     "is assigned.",
 }
@@ -74,8 +76,8 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
         wrong = "the predictions, which have no scores, are in the order of the file"
     return (
         f"For each error, {wrong}. Missed triplets that are described in a sentence come first, "
-        "then triplets with a confident assigned prediction. No image shows a third case before "
-        "all other images have shown their first two."
+        "then triplets with a confident assigned prediction. The third case of an image comes "
+        "after the first two cases of all other images."
     )
 
 

@@ -34,7 +34,8 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
     Returns
     -------
     float
-        NaN if no item was rated by both people, or if both always gave one score.
+        NaN if no item was rated by both people, or if both people gave all items one and the same
+        score.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     levels = highest + 1
@@ -64,8 +65,8 @@ def closeness(one: FloatArray, other: FloatArray, highest: float) -> float:
 
     Notes
     -----
-    The supplement prints percentages of agreement without a formula; this is the interpretation
-    here.
+    The supplement prints percentages of agreement without a formula; this formula is diaghoi's
+    interpretation.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     if not both.any():
@@ -91,7 +92,7 @@ def alpha(
     Returns
     -------
     float
-        NaN if ratings never vary, or no item has two.
+        NaN if ratings never vary, or no item has two ratings.
 
     Raises
     ------
@@ -126,11 +127,12 @@ class Correlation:
     Parameters
     ----------
     rho : float
-        NaN if either never varies.
+        NaN if the metric or the mean of the people never varies.
     low, high : float
         Interval by the Fisher transformation; NaN for fewer than four items or ``abs(rho)`` = 1.
     p_value : float
-        Two-sided permutation p-value: (1 + permutations as extreme) / (1 + resamples).
+        Two-sided permutation p-value: (1 + number of permutations with at least this abs(rho)) / (1
+        + resamples).
     items, resamples : int
         Numbers of compared items and of permutations.
     """
@@ -195,7 +197,7 @@ def spearman(
 
 
 def _standard(ranks: FloatArray) -> FloatArray:
-    """Centre and scale to length 1, so that dot products are correlations."""
+    """Centre ranks and scale them to length 1, so that dot products are correlations."""
     centred = ranks - ranks.mean() if len(ranks) else ranks
     length = float(np.sqrt((centred**2).sum()))
     return centred / length if length > 0 else np.zeros_like(centred)
@@ -266,7 +268,7 @@ class Agreement:
 
     @cached_property
     def within(self) -> float:
-        """Standard deviation of an item's ratings, averaged over the items with at least two."""
+        """Standard deviation of an item's ratings, averaged over items with several ratings."""
         ratings = self.people.ratings
         several = (~np.isnan(ratings)).sum(axis=0) > 1
         if not several.any():
@@ -320,7 +322,7 @@ class Agreement:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a NumPy number to a Python one, and NaN to None."""
+    """Convert a NumPy number to a Python number, and NaN to None."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if value != value else value
 
@@ -361,13 +363,14 @@ def compare_ratings(
 ) -> dict[str, Any]:
     """Compare two ratings of the same items by the same people, such as with and without pictures.
 
-    SHOE supplement, section 6.2.
+    The comparison follows section 6.2 of the SHOE supplement.
 
     Parameters
     ----------
     before, after : HumanRatings
-        Items are joined by descriptive columns in both files, or by order if there are none.
-        Further columns, such as pictures, and people who appear in only one file are ignored.
+        Items are joined by the descriptive columns that both files have, or by order if the files
+        share no descriptive column. Further columns, such as pictures, and people who appear in
+        only one file are ignored.
     confidence : float
         Confidence level of the intervals.
 
@@ -375,11 +378,11 @@ def compare_ratings(
     -------
     dict
         ``source`` (the file of the second ratings), ``annotators`` (who rated twice), ``ratings``
-        given both times, and the number that ``changed``; ``share``, the share of changes, and
-        ``size``, their mean absolute value in points of the scale, each with the bounds of its
-        interval, ``..._low`` and ``..._high``, in which ratings count as independent: Wilson's
+        given both times, and the number that ``changed``; ``share``, the share of changed ratings,
+        and ``size``, the mean absolute change in points of the scale, each with the bounds of an
+        interval, ``..._low`` and ``..._high``. The intervals assume independent ratings: Wilson's
         interval for the share, a normal interval for the mean. None if undefined; the mean has no
-        interval if there are fewer than ten changes or all are equal.
+        interval if there are fewer than ten changes or all changes are equal.
 
     Raises
     ------
@@ -431,8 +434,8 @@ def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
     if not shared or len(place) < len(keys[1]) or sorted(keys[0]) != sorted(keys[1]):
         by = f" by {', '.join(shared)}" if shared else ""
         raise InputError(
-            f"{after.source}: its {after.ratings.shape[1]:,} items{by} are not the {items:,} of "
-            f"{before.source}; give one row per item, with the same descriptions"
+            f"{after.source}: the {after.ratings.shape[1]:,} items{by} differ from the {items:,} "
+            f"items of {before.source}; give one row per item, with the same descriptions"
         )
     return np.array([place[key] for key in keys[0]], dtype=np.int64)
 

@@ -1,7 +1,7 @@
 """Similarity without raters, based on WordNet paths: baselines, not SHOE.
 
-As defined by WordNet::Similarity and NLTK (Pedersen et al. 2004; Wu and Palmer 1994): verbs, which
-have many roots in WordNet, get a common root above them.
+The baselines are as in WordNet::Similarity and NLTK (Pedersen et al. 2004; Wu and Palmer 1994):
+verbs, which have many roots in WordNet, get a common root above these roots.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
         Terms with synsets, all verbs or all nouns.
     method : {"path", "wu-palmer"}
         ``path`` is 1 / (1 + the shortest path through a common hypernym); ``wu-palmer`` is 2 d / (d
-        + a + d + b). In this formula, d is the depth of the deepest common hypernym, counted in
-        synsets on the longest path up, and a and b are the shortest paths to it.
+        + a + d + b). In the second formula, d is the depth of the deepest common hypernym, counted
+        in synsets on the longest path up, and a and b are the shortest paths from the terms to that
+        hypernym.
     lexicon : Lexicon
         The hypernyms.
 
@@ -56,8 +57,8 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
     unknown = next((term.name for term in terms if lexicon.find(term.synset) is None), None)
     if unknown is not None:
         raise InputError(
-            f"'{unknown}' has no synset in {lexicon.source}, so no baseline can be computed; add a "
-            "column 'synset', or leave it out"
+            f"'{unknown}' has no synset in {lexicon.source}, so no baseline can be computed; add "
+            "a column 'synset', or leave out the term"
         )
     synsets = [lexicon.number(term.synset) for term in terms]
     above = [distances(number, lexicon) for number in synsets]
@@ -70,7 +71,7 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
 
 
 def distances(number: int, lexicon: Lexicon) -> dict[int, int]:
-    """Return the shortest path from a synset to each hypernym, including itself."""
+    """Return the shortest path from a synset to itself and to each hypernym."""
     found, frontier = {number: 0}, [number]
     verb = lexicon.names[number].split(".")[-2] == "v"
     for steps in range(1, len(lexicon.names)):
@@ -106,7 +107,7 @@ def _path(above: Sequence[dict[int, int]]) -> FloatArray:
 
 
 def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
-    """Visit the hypernyms from the root down, so that the deepest shared one remains."""
+    """Compute Wu-Palmer similarity: of the hypernyms that two terms share, the deepest counts."""
     values = np.zeros((len(above), len(above)))
     members = _members(above)
     shortest: dict[int, int] = {ROOT: -1}
@@ -115,7 +116,8 @@ def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
         _depth(number, lexicon, shortest, min)
         _depth(number, lexicon, longest, max)
     # As in NLTK, hypernyms are ordered by their shortest path to the root, but scored by their
-    # longest; ties go to the first name, which is visited last and overwrites the others.
+    # longest path; among ties, the hypernym with the first name is visited last and overwrites the
+    # others.
     order = sorted(members, key=lambda n: lexicon.names[n] if n != ROOT else "", reverse=True)
     for number in sorted(order, key=shortest.__getitem__):
         rows, far = members[number]

@@ -17,7 +17,7 @@ from diaghoi.language.words import plain
 from diaghoi.semantic.tables.ratings import SCALES, end_of_scale
 
 METRICS = ("score", "similarity", "metric", "shoe", "model")
-"""Columns that hold a metric rather than a person, unless columns are given."""
+"""Columns that hold a metric rather than a person, unless the user names the metric columns."""
 ITEMS = ("", "id", "image", "index", "item", "no", "number", "pair", "question")
 """Columns that number the items, and are not ratings even if all numbers are on the scale."""
 MOST_LEVELS = 1000
@@ -63,7 +63,7 @@ class HumanRatings:
 
     @property
     def mean(self) -> FloatArray:
-        """(I,) mean of the people; NaN if nobody gave a score."""
+        """(I,) mean rating of each item; NaN if nobody rated the item."""
         rated = ~np.isnan(self.ratings)
         return ratios(np.where(rated, self.ratings, 0.0).sum(axis=0), rated.sum(axis=0))
 
@@ -82,11 +82,11 @@ def read_human_ratings(
     Parameters
     ----------
     path : pathlib.Path
-        CSV with a header: one item per row and one column per person, empty without a score; other
-        columns describe the items. Or one rating per row, with a column ``annotator``, a column
-        ``rating`` and the item in the other columns.
+        CSV with a header: one item per row and one column per person, with empty cells for missing
+        scores; other columns describe the items. Alternatively, the CSV has one rating per row,
+        with a column ``annotator``, a column ``rating`` and the item in the other columns.
     metrics : sequence of str
-        Columns with the scores of metrics; by default columns with a usual name.
+        Columns with the scores of metrics; by default the columns named in :data:`METRICS`.
     highest : int
         Highest score of the scale, which starts at 0; at most 1,000.
 
@@ -136,7 +136,7 @@ def read_human_ratings(
 
 
 def _item_columns(path: Path) -> tuple[dict[str, list[_Cell]], list[str]]:
-    """Read the cells of each column, one per item, and the people if the file names them."""
+    """Read one cell per item for each column, and the people if a column names the people."""
     rows = read_rows(path, "a header and one item per row", least=2)
     head = rows[0][1]
     check_widths(path, rows)
@@ -157,7 +157,8 @@ def _item_columns(path: Path) -> tuple[dict[str, list[_Cell]], list[str]]:
             raise InputError(f"{path}: line {line}: column '{column}' is empty; name the person")
         if who in head:
             raise InputError(
-                f"{path}: line {line}: {column} '{who}' has the name of a column; rename one"
+                f"{path}: line {line}: {column} '{who}' has the name of a column; rename the "
+                "person or the column"
             )
         described = [cell for at, cell in enumerate(row) if at not in (person, rating)]
         item = tuple(cell.text for cell in described)
@@ -206,7 +207,7 @@ def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
 def _metric(
     path: Path, name: str, cells: Sequence[_Cell], highest: int
 ) -> tuple[FloatArray, float]:
-    """Convert a metric to the scale of the people; its scale ends at 1 if no score is higher."""
+    """Convert a metric, whose scale ends at 1 if no score is above 1, to the people's scale."""
     scores = np.array([number_in(path, *cell) for cell in cells])
     least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
     scale = SCALES[0] if most <= SCALES[0] else float(highest)
@@ -252,8 +253,9 @@ def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = Non
     ----------
     path : path
         CSV with the columns ``a`` and ``b``, or ``verb_a``, ``object_a``, ``verb_b`` and
-        ``object_b`` (also in the names of SHOE's user study), followed by one column of scores per
-        person, or one ``similarity_level``. Other columns of SHOE's study are skipped.
+        ``object_b`` (or the column names of SHOE's user study), followed by one column of scores
+        per person, or by one column ``similarity_level``. Other columns of SHOE's study are
+        skipped.
     scale : float, optional
         Highest score; by default 1 if no score is higher, otherwise 4.
 

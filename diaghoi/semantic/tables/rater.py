@@ -1,8 +1,8 @@
 """Similarity tables for which language models are the raters.
 
 The procedure of SHOE (paper and supplement): the first rater rates all pairs, and all other raters
-rate only the pairs that the first rater did not rate 0. A sample of the remaining pairs can show
-how many similar pairs are missed.
+rate only the pairs that the first rater did not rate 0. A sample of the pairs rated 0 can show how
+many similar pairs the first rater misses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOKENS_PER_RATING = 4
 
 @dataclass(frozen=True, kw_only=True)
 class RatingTask:
-    """Pairs of one kind to rate.
+    """Pairs to rate, all of verbs or all of objects.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class RatingTask:
     candidates: tuple[Term, ...] = ()
 
     def pairs(self, *, identical: bool = False) -> Iterator[Pair]:
-        """Yield each pair once; pairs with the same sense and definition only if ``identical``."""
+        """Yield each pair once, but pairs of equal sense and definition only if ``identical``."""
         everything = self.terms + self.candidates
         for number, one in enumerate(self.terms):
             for other in everything[number + 1 :]:
@@ -66,7 +66,7 @@ def fingerprint(kind: Kind, pair: Pair) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RatingCost:
-    """Maximum cost of asking a rater for what the saved answers lack.
+    """Maximum cost of asking a rater about the pairs without a saved answer.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class RatingCost:
     tokens_out: int
 
     def price(self, per_million: tuple[float, float]) -> float:
-        """Return the price, given prices per million tokens in and out."""
+        """Return the price, given the prices of a million input and a million output tokens."""
         return (self.tokens_in * per_million[0] + self.tokens_out * per_million[1]) / 1e6
 
 
@@ -105,7 +105,7 @@ class ZeroSample:
     seed: int = 0
 
     def of(self, question: RatingTask, first: Mapping[str, int | None]) -> dict[str, Pair]:
-        """Draw pairs by their fingerprints, given the scores of the first rater."""
+        """Draw a sample, by fingerprint, of the pairs that the first rater rated 0."""
         if not self.number:
             return {}
         keyed = ((fingerprint(question.kind, pair), pair) for pair in question.pairs())
@@ -124,14 +124,14 @@ def estimate(
     batch: int,
     zeros: ZeroSample,
 ) -> list[RatingCost]:
-    """Estimate the cost of each rater; for later raters, as if no pair were filtered out.
+    """Estimate costs; later raters skip only pairs that the first rater has already rated 0.
 
     Parameters
     ----------
     questions : sequence of RatingTask
         The pairs to rate.
     raters : sequence of str
-        Models, starting with the filter.
+        Models; the first model filters the pairs that later models rate.
     store : AnswerStore
         Saved answers.
     batch : int
@@ -178,7 +178,7 @@ class Raters:
     Parameters
     ----------
     clients : sequence of Client
-        One client per rater, starting with the filter.
+        One client per rater; the first rater filters the pairs that later raters rate.
     store : AnswerStore
         Store of the answers.
     batch : int
@@ -286,10 +286,10 @@ class RatingResult:
         The R models.
     scores : dict of str to tuple
         R scores from 0 to 4 of each pair that the first rater did not rule out, by fingerprint;
-        None if there is none.
+        None for a missing score.
     zeros : dict of str to tuple
-        Scores in the same form, for the sampled pairs that the first rater rated 0, which are not
-        in the table.
+        Scores, as in ``scores``, of the sampled pairs that the first rater rated 0; the table omits
+        these pairs.
     unread : tuple of (rater, a, b)
         Pairs with unreadable replies.
     unanswered : tuple of (rater, a, b, why)
@@ -305,7 +305,7 @@ class RatingResult:
 
     @property
     def zero_check(self) -> list[dict[str, Any]]:
-        """Count the sampled pairs that each later rater rates, and how many of them above 0."""
+        """Count the sampled pairs that each later rater rates, and the pairs rated above 0."""
         found: list[dict[str, Any]] = []
         for number, rater in enumerate(self.raters[1:] if self.zeros else (), 1):
             rated = [each for scores in self.zeros.values() if (each := scores[number]) is not None]
@@ -351,7 +351,7 @@ Kind = Literal["verb", "object"]
 
 HIGHEST = 4
 VERSION = 1
-"""Version of the wording; saved answers to another version are not reused.
+"""Version of the wording of questions; saved answers to another version are not reused.
 """
 
 _SCALE = (

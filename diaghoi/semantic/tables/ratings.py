@@ -1,8 +1,9 @@
 """Ratings of word pairs by raters: the files from which similarity tables are created.
 
-A CSV has a header and one pair per row, ``a,b,score`` or ``a,b,RATER,RATER,...``, empty without a
-score. An ``.npz`` has the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with ``raters``
-(R,); or, if few pairs are similar, ``row``, ``column`` (P,) and ``value`` (P,) or (P, R).
+A CSV has a header and one pair per row, ``a,b,score`` or ``a,b,RATER,RATER,...``, with an empty
+cell for a missing score. An ``.npz`` has the arrays ``names`` (N,) and ``values`` (N, N), or (R, N,
+N) with ``raters`` (R,); or, if few pairs are similar, ``row``, ``column`` (P,) and ``value`` (P,)
+or (P, R).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from diaghoi.language.words import plain
 SCALES = (1.0, 4.0)
 """Highest scores of the recognised scales."""
 NAMELESS = ("score", "similarity", "value", "values")
-# Scores that differ by less than this do not contradict each other.
+# Largest difference between two scores that do not contradict each other.
 ROUNDING = 1e-9
 
 
@@ -67,7 +68,8 @@ class Ratings:
     off_diagonal : int
         Number of words that the file rates as not identical to themselves.
     square : bool
-        Whether the file has a score for every pair; pairs rated 0 are omitted here.
+        Whether the file has a score for every pair; pairs rated 0 are omitted from ``first`` and
+        ``second``.
     """
 
     names: tuple[str, ...]
@@ -99,7 +101,7 @@ class Ratings:
 
 
 def mean_scores(scores: FloatArray) -> FloatArray:
-    """Return the mean, (P,), of (P, R) scores over raters with a score; 0 if there is none."""
+    """Return the mean, (P,), of (P, R) scores over the raters; 0 if no rater gave a score."""
     rated = ~np.isnan(scores)
     total = np.where(rated, scores, 0.0).sum(axis=1)
     return ratios(total, rated.sum(axis=1), undefined=0.0)
@@ -132,7 +134,7 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
 
 @dataclass
 class _Raw:
-    """Pairs as in the file, on its scale."""
+    """Pairs as in the file, with scores on the scale of the file."""
 
     path: Path
     words: list[str]
@@ -196,13 +198,16 @@ def _read_npz(path: Path) -> _Raw:
     infinite = np.flatnonzero(np.isinf(scores).any(axis=1))
     if len(infinite):
         pair = " and ".join(f"'{words[rows[infinite[0]]]}'" for rows in (first, second))
-        raise InputError(f"{path}: the score of {pair} is infinite; give a number, or NaN for none")
+        raise InputError(
+            f"{path}: the score of {pair} is infinite; give a number, or NaN for no score"
+        )
     raters = _numbered(scores.shape[1])
     if "raters" in arrays:
         raters = _array(path, arrays, "raters", "UO").ravel().tolist()
         if len(raters) != scores.shape[1]:
             raise InputError(
-                f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
+                f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name the rater of "
+                "each table"
             )
     _check_raters(path, raters)
     return _Raw(path, words, first.tolist(), second.tolist(), scores, raters, not listed)
@@ -348,7 +353,7 @@ def end_of_scale(highest: float, given: float | None = None) -> float | None:
 def _spread(
     scores: FloatArray, row: IntArray, rows: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the lowest, highest and mean score of each pair and rater; NaN if there is none."""
+    """Return the lowest, highest and mean score of each pair and rater; NaN without a score."""
     low, high = np.full((2, rows, scores.shape[1]), np.nan)
     np.fmin.at(low, row, scores)
     np.fmax.at(high, row, scores)
@@ -363,10 +368,10 @@ def _spread(
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
     """Merge the raters of several tables into one.
 
-    A pair missing from a table is unrated by its raters. A table that pairs every word with itself,
-    such as a square table or one from ``similarity build``, is complete except for pairs rated 0:
-    in such a table, a missing pair counts as rated 0. A word of a table is always identical to
-    itself. A column called ``score`` is renamed after its file.
+    A pair that a table lacks counts as not rated by the raters of the table. A table that pairs
+    every word with itself, such as a square table or one from ``similarity build``, is complete
+    except for pairs rated 0: in such a table, a missing pair counts as rated 0. A word of a table
+    is always identical to itself. A column called ``score`` is renamed after its file.
 
     Parameters
     ----------
@@ -467,7 +472,7 @@ def write_pairs(
     scores: FloatArray,
     raters: Sequence[str],
 ) -> None:
-    """Write scores, (P,) or (P, R), of pairs of words as :func:`write_ratings` does."""
+    """Write (P,) or (P, R) scores of pairs of words, like :func:`write_ratings`."""
     if check_suffix(path) == ".npz":
         with replacing(path) as temporary:
             np.savez_compressed(

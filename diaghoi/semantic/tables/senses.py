@@ -46,22 +46,22 @@ SOURCE = "mean of three passes of one language model"
 HIGHEST = 4
 """Highest score of the ratings."""
 V_COCO = {"lay": "lie", "talk_on_phone": "talk_on", "point": "point_at"}
-"""Actions of V-COCO with another name among the rated senses."""
+"""Actions of V-COCO that have another name in the list of rated senses."""
 
 
 class Nearness(NamedTuple):
-    """Factors by which the ratings of a sense shrink with each step away from it.
+    """Factors by which ratings shrink with each step between a rated and an unrated sense.
 
     Parameters
     ----------
     up : float
-        Factor for a step up, from the other sense to a more general sense.
+        Factor for a step up, from the unrated sense to a more general sense.
     down : float
         Factor for a step down, from the more general sense to the rated sense.
     mentioned : float
-        Factor if the definition of the other sense names the rated sense.
+        Factor if the definition of the unrated sense names the rated sense.
     least : float
-        Least share that counts; a smaller share becomes 0.
+        Least product of factors that counts; a smaller product becomes 0.
     """
 
     up: float
@@ -74,11 +74,11 @@ NEARNESS: dict[Pos, Nearness] = {
     "v": Nearness(up=0.75, down=0.8, mentioned=0.6, least=0.3),
     "n": Nearness(up=0.9, down=0.6, mentioned=0.7, least=0.3),
 }
-"""Fitted to half of the pairs published by the authors of SHOE."""
+"""The factors are fitted to half of the pairs that the authors of SHOE published."""
 BROAD = 50
-"""A sense with more kinds than this, such as "move", does not make its kinds near each other.
+"""Maximum number of direct hyponyms of a sense that makes its hyponyms near each other.
 """
-# Number of words of a definition that are used, and words to ignore.
+# Number of words used from the start of a definition, and words to ignore.
 DEFINING = 12
 VAGUE = word_set("do get give go have let make move put set take turn use")
 VAGUE |= BEING | DETERMINERS | PARTICLES
@@ -121,8 +121,8 @@ def sense_table(
     words : sequence of str
         Words of the data set.
     forms : sequence of WordForms
-        Forms of each of these words, followed by the forms of the predictions' other words; empty
-        if there are no other words.
+        Forms of each word of the data set, followed by the forms of the predictions' other words;
+        empty if the predictions have no other words.
     dataset : str
         Name of the data set.
     given : mapping of str to str, optional
@@ -177,13 +177,13 @@ def sense_table(
 
 
 def _senses_of(forms: Iterable[WordForms], pos: Pos, lexicon: Lexicon) -> list[int]:
-    """List all senses of words, the most frequent ones first."""
+    """List all senses of words, the most frequent senses first."""
     lemmas = dict.fromkeys(lemma for form in forms for lemma in form.lemmas)
     return list(dict.fromkeys(sense for each in lemmas for sense in lexicon.senses(each, pos)))
 
 
 def _closest(pos: Pos, meanings: Mapping[str, Sequence[int]], lexicon: Lexicon) -> dict[str, str]:
-    """Choose each word's sense: a rated one, else one near a rated one, else the most frequent."""
+    """Choose each word's sense: rated, else near a rated sense, else the most frequent."""
     rated = [lexicon.find(sense) for sense in _rated(pos).names]
     numbers = sorted({number for few in meanings.values() for number in few})
     near = (_nearness(pos, numbers, rated, lexicon) > 0).sum(axis=1)
@@ -199,7 +199,7 @@ def read_tables(
     synsets: Mapping[str, Path] | None = None,
     scale: float | None = None,
 ) -> dict[str, Any]:
-    """Read verb and object tables: arguments of :func:`diaghoi.semantic.evaluate`.
+    """Read verb and object tables, as arguments of :func:`diaghoi.semantic.evaluate`.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def read_tables(
     synsets : mapping of str to pathlib.Path, optional
         The files ``verb_synsets`` and ``object_synsets``, if any.
     scale : float, optional
-        Highest score of the files.
+        Highest score of the scale in the files.
 
     Raises
     ------
@@ -239,10 +239,10 @@ def _rated(pos: Pos) -> Similarity:
 def _extended(
     pos: Pos, annotated: Iterable[str], candidates: Iterable[int], lexicon: Lexicon
 ) -> Similarity:
-    """Add senses to the ratings, each with the discounted ratings of senses near it.
+    """Add senses to the ratings; each added sense gets the discounted ratings of nearby senses.
 
-    The candidates are compared only with rated and annotated senses. A candidate that is near none
-    of these is omitted.
+    The candidates are compared only with rated and annotated senses. A candidate that is near no
+    rated or annotated sense is omitted.
     """
     rated = _rated(pos)
     number = [lexicon.find(sense) for sense in rated.names]
@@ -271,7 +271,7 @@ def _extended(
 def _nearness(
     pos: Pos, senses: Sequence[int | None], targets: Sequence[int | None], lexicon: Lexicon
 ) -> FloatArray:
-    """Return the share, (S, T), of the ratings of each target that each sense gets."""
+    """Return the share, (S, T), of each target's ratings that each sense gets."""
     up, down, mentioned, least = NEARNESS[pos]
     below: dict[int, list[tuple[int, float]]] = {}
     named: dict[str, list[int]] = {}

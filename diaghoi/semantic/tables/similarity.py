@@ -19,7 +19,7 @@ from diaghoi.semantic.tables.ratings import Ratings, mean_scores, read_ratings, 
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """Names of WordNet's senses: ``sit.v.01``."""
-# Larger tables are stored sparsely, by pairs above 0.
+# Tables of more words are stored sparsely, by pairs above 0.
 DENSE = 2_000
 
 
@@ -40,8 +40,8 @@ class Similarity:
     notes : tuple of str
         Remarks for readers of results.
     zeros : (Z,) int array or None
-        Pairs rated 0, as ``first * N + second``, ``first < second``. Other pairs of similarity 0
-        are not in the table. None if unknown.
+        Pairs rated 0, encoded as ``first * N + second`` with ``first < second``. Other pairs of
+        similarity 0 are not in the table. None if unknown.
 
     Raises
     ------
@@ -153,7 +153,7 @@ class FreeWord(NamedTuple):
     closest : str or None
         The closest word of the data set.
     similarity : float
-        Similarity to that word.
+        Similarity to the closest word.
     known : bool
         Whether the word was understood: it has a sense in or near the table.
     """
@@ -180,9 +180,9 @@ class FittedSimilarity:
     ambiguous : tuple of str
         Words with several senses in the table.
     table : Similarity or None
-        The table itself; None if free words are compared.
+        The table before fitting; None if free words are compared.
     rows : (N,) int array or None
-        Row of each word in the table, -1 for none.
+        Row of each word in the table, or -1 for a word that the table lacks.
     free : tuple of FreeWord
         The free words of predictions.
     """
@@ -218,7 +218,7 @@ def read_similarity(
     path : path
         ``.csv`` or ``.npz``: see :mod:`diaghoi.semantic.tables.ratings`.
     scale : float, optional
-        Highest score of the scale in the file. By default 1 if no score exceeds it, otherwise 4.
+        Highest score of the scale in the file. By default 1 if no score exceeds 1, otherwise 4.
     raters : sequence of str, optional
         Columns to use; by default all.
     name : str, optional
@@ -235,7 +235,7 @@ def read_similarity(
 def mean_similarity(
     ratings: Ratings, *, raters: Sequence[str] | None = None, name: str | None = None
 ) -> Similarity:
-    """Create a table of the mean over raters; unrated pairs have no similarity.
+    """Create a table of the mean over raters; unrated pairs have similarity 0.
 
     Raises
     ------
@@ -288,8 +288,8 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     Parameters
     ----------
     path : path
-        CSV has each pair of words above 0 once, and each word with itself, so that no word is lost;
-        the score column, in [0, 1], is named after the table.
+        A CSV file lists each pair of words with a similarity above 0 once, and each word with
+        itself, so that no word is lost; the score column, in [0, 1], is named after the table.
     similarity : Similarity
         The table.
 
@@ -316,8 +316,8 @@ def fit(
     words : sequence of str
         Words in the order of their indices; words may repeat.
     senses : mapping, optional
-        Table name of each word. A word without a name there has the sense of its lemma, if the
-        table has exactly one such sense.
+        Name of each word in the table. A word that the table lacks has the sense of its lemma, if
+        the table has exactly one sense of the lemma.
     """
     by_lemma: dict[str, list[int]] = {}
     for number, name in enumerate(similarity.names):
@@ -352,7 +352,7 @@ def fit(
 
 
 def _selected(similarity: Similarity, rows: IntArray, words: Sequence[str]) -> Any:
-    """Return the values of words by table row, -1 for none; equal words are identical."""
+    """Return the values of words, given table rows (-1: not covered); equal words are identical."""
     # Classes may share a word, such as "crane": they are identical even if not covered.
     number: dict[str, int] = {}
     same = np.array([number.setdefault(plain(word), len(number)) for word in words], dtype=np.int64)
@@ -378,8 +378,9 @@ NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
 def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
     """Remove the effect of a table, so that each word is similar only to itself.
 
-    Equal words of the data set have similarity 1, other pairs 0. Free words, which follow in the
-    fitted table, keep a similarity of 1 to the same word or to a word with the annotated sense.
+    Equal words of the data set have similarity 1, and other pairs have similarity 0. Free words,
+    which follow in the fitted table, keep a similarity of 1 to the same word or to a word with the
+    annotated sense.
     """
     alone = fit(NOTHING, words)
     table, size = fitted.similarity, len(words)
@@ -414,17 +415,18 @@ def table_facts(
     ratings : Ratings
         The table.
     vocabularies : mapping
-        Word lists by name; each is compared with the table.
+        Word lists by name; each list is compared with the table.
     senses : mapping, optional
-        Table names of words.
+        Names of words in the table.
 
     Returns
     -------
     dict
-        ``words``, ``pairs`` (of two words; ``above_0`` among them), ``scale``, ``one_sided`` (pairs
-        in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (of the pairs'
-        mean scores), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
-        pair of raters, None if undefined) and ``coverage`` (of each list).
+        ``words``, ``pairs`` (number of pairs of two words), ``above_0`` (number of pairs above 0),
+        ``scale``, ``one_sided`` (pairs in one order only), ``contradictions``, ``off_diagonal``,
+        ``distribution`` (of the pairs' mean scores), ``raters`` (``name``, ``mean``, ``rated``),
+        ``correlation`` (Pearson, of each pair of raters, None if undefined) and ``coverage`` (of
+        each list).
     """
     distinct = ratings.first != ratings.second
     mean = mean_scores(ratings.scores)[distinct]
@@ -480,7 +482,7 @@ def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, A
 
 
 def pearson(one: FloatArray, other: FloatArray) -> float | None:
-    """Correlate two (P,) arrays; None if either is constant."""
+    """Correlate two (P,) arrays; None if one of the arrays is constant."""
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0

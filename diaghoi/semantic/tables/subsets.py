@@ -1,8 +1,8 @@
-"""Measure how well subsets of raters agree with people, also by what differs (tables 1 and 3).
+"""Measure agreement of rater subsets with people, overall and by differing part (tables 1, 3).
 
 In the supplement, the raters of a subset vote (section 6.1); in the paper, their scores are
-averaged; results have both. In table 1 of the supplement, the vote of two raters mostly has the
-number of the rater listed first.
+averaged; results have the votes and the averages. In table 1 of the supplement, the number for the
+vote of two raters is mostly the number for the rater listed first.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ def rater_subsets(
     Returns
     -------
     dict
-        ``raters``, ``pairs`` (their number), ``missing`` (words that a table lacks; their pairs
-        count as not similar) and ``notes``. ``subsets``, by size: their ``raters``, and the
-        agreement with the mean of the people, by
-        :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters,
-        ``agreement``, and of their ``majority`` vote, in which the rater listed first decides
-        between equally frequent scores. ``sizes``: mean and sample deviation over the subsets of a
-        size. ``direct_match``: agreement of direct match, as in mAP: 1 for equal pairs, 0 for all
-        others. ``categories``, empty if people compared words: the agreement on interactions that
-        differ in one way (supplement, table 3), of each rater and of all by ``mean`` and
-        ``majority``; and ``best_weight``, the verb weight w* at which the mean agrees best, in
-        steps of 0.001 (on ties, the one closest to 0.5), with its ``best_agreement``; None if no
-        weight is used.
+        ``raters``, ``pairs`` (number of pairs), ``missing`` (words that a table lacks; pairs with
+        these words count as not similar) and ``notes``. ``subsets``, by size: the ``raters`` of a
+        subset, and the agreement (:func:`diaghoi.semantic.tables.agreement.closeness`) of the
+        raters' mean, ``agreement``, and of the raters' ``majority`` vote with the mean of the
+        people. In a vote, the rater listed first decides between equally frequent scores.
+        ``sizes``: mean and sample deviation of the agreement over the subsets of each size.
+        ``direct_match``: agreement of direct match, which, as in mAP, scores 1 for equal pairs and
+        0 for other pairs. ``categories``, empty if people compared words: the agreement on
+        interactions that differ in one way (supplement, table 3), of each rater, and of all raters
+        by ``mean`` and ``majority``; ``best_weight``, the verb weight w*, in steps of 0.001, at
+        which the mean agrees best (on ties, the weight closest to 0.5); and ``best_agreement``, the
+        agreement at w*. ``best_weight`` and ``best_agreement`` are None if no weight is used.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def rater_subsets(
 def _looked_up(
     table: Ratings, raters: Sequence[str], one: Sequence[str], other: Sequence[str]
 ) -> tuple[FloatArray, dict[str, None]]:
-    """Return (P, R) scores of word pairs, NaN for none, and the words that the table lacks."""
+    """Return (P, R) scores of word pairs, NaN if unrated, and the words that the table lacks."""
     number = {word: place for place, word in enumerate(table.names)}
     pairs = zip(table.first.tolist(), table.second.tolist(), strict=True)
     row_of = {pair: row for row, pair in enumerate(pairs)}

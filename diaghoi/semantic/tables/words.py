@@ -58,7 +58,7 @@ def _columns(
     needed: Sequence[set[str]],
     give: str,
 ) -> dict[str, int]:
-    """Find columns by their headers; return none for a list without a header."""
+    """Find columns by their headers; return no columns for a list without a header."""
     head = [cell.lower() for cell in head]
     columns = {
         key: head.index(name)
@@ -97,7 +97,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     path = Path(path)
     rows = read_rows(path, "rows of word,synset", least=1)
-    give = "a column of words, 'word', and one of senses, 'synset'"
+    give = "a column of words, 'word', and a column of senses, 'synset'"
     columns = _columns(path, rows[0][1], SENSES, [{"word", "sense"}], give)
     places = [*(columns or {"word": 0, "sense": 1}).values()]
     senses: dict[str, str] = {}
@@ -109,7 +109,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
         if senses.setdefault(word, sense) != sense:
             raise InputError(
                 f"{path}: line {line}: '{word}' is given two senses, '{senses[word]}' and "
-                f"'{sense}'; give one"
+                f"'{sense}'; give one sense"
             )
     return senses
 
@@ -120,7 +120,7 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
     Parameters
     ----------
     path : pathlib.Path
-        One word or synset per line; or CSV with a header with ``name`` (or ``verb``, ``object``),
+        One word or synset per line; or a CSV whose header has ``name`` (or ``verb``, ``object``),
         ``synset`` or both, and optionally ``definition``.
     pos : {"v", "n"}
         Kind of the words.
@@ -154,7 +154,7 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
     if undefined:
         raise InputError(
             f"{path}: {lexicon.source} has no definition of {some_of(undefined)}; add a column "
-            "'definition', or leave them out"
+            "'definition', or leave out these words"
         )
     if not terms:
         raise InputError(f"{path}: holds no words; give one word or synset per line")
@@ -183,12 +183,12 @@ class RatedTerm(NamedTuple):
     Parameters
     ----------
     sense : str
-        WordNet synset, or the name if there is none.
+        WordNet synset, or the name of a term without a synset.
     names : tuple of str
         Names in HICO-DET and V-COCO.
     shoe : str
-        The synset chosen by the authors of SHOE, which is wrong for four objects; "none" for terms
-        that HICO-DET lacks.
+        The synset that the authors of SHOE chose (for four objects, a wrong synset); "none" for
+        terms that HICO-DET lacks.
     definition : str
         Definition as shown to the rater.
     """
