@@ -36,7 +36,7 @@ REPORT = {
     "resamples": ((*GIVEN, "--bootstrap", "99"), "--bootstrap 99: too few for intervals"),
     "data set without other evaluators": (
         (*GIVEN, "--also", "rosetta", "--dataset", "swig-hoi"),
-        "--also rosetta: compares the HICO-DET evaluators of code bases; these data",
+        "--also rosetta: compares evaluators of HICO-DET, but the data",
     ),
     "column": (
         (*GIVEN, "--out", "classes.csv", "--sort", "recall"),

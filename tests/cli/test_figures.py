@@ -115,7 +115,7 @@ def test_many_models_have_no_sheet(run, refuse, study, alone) -> None:
     assert done.code == 0
     assert "sheet" not in done.out + done.err
     message = refuse("figures", three, "--out", "x", "--images", ".")
-    assert "--images: only the sheet shows pictures, and it is not drawn" in message
+    assert "--images: only the figure 'sheet' shows pictures, and the sheet is not drawn" in message
 
 
 @pytest.mark.slow

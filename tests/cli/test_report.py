@@ -156,7 +156,7 @@ def test_hopeless_predictions_are_said_to_be_so(refuse, run, data, alone: Path) 
     assert forced.code == 0
     assert "! 0.0 % of the annotated boxes have a predicted box close to them: " in forced.out
     forced = run("report", "p.npz", *words, "--detail")
-    assert "so they look divided by the image size" in forced.err.splitlines()[0]
+    assert "so boxes look divided by the image size" in forced.err.splitlines()[0]
 
 
 def test_options_do_what_they_say(report, usual) -> None:

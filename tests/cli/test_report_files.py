@@ -210,7 +210,7 @@ def test_open_shows_the_page_of_one_model(data, alone: Path) -> None:
         program.send_signal(signal.SIGINT)
         out, err = program.communicate(timeout=60)
     assert (program.returncode, out) == (0, "")
-    assert "Open this address in a browser here; Ctrl-C ends." in err
+    assert "Open this address in a browser on this machine; Ctrl-C stops the server." in err
     assert "If repaired alone" in "".join(shown)
     assert "mine" in page
     assert "Duplicate" in page

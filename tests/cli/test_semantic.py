@@ -86,9 +86,9 @@ def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alon
         f"preds · HICO-DET · 12 images, {counts['annotated_triplets']} annotated and "
         f"{counts['predicted_triplets']:,} predicted triplets"
     )
-    assert lines[1] == "! mAP, exact matching, has IoU >= 0.5."
+    assert lines[1] == "! mAP with exact matching, has IoU >= 0.5."
     assert lines[2].startswith("! 112 of 117 verbs are not in the table 'verbs'")
-    for key, title in (("soft_map", "Soft mAP"), ("map", "mAP, exact matching"), ("mf1", "mF1")):
+    for key, title in (("soft_map", "Soft mAP"), ("map", "mAP with exact matching"), ("mf1", "mF1")):
         assert re.search(
             rf"^{title.replace('mF1', 'Soft mF1')} +{100 * result[key]:.2f} ", done.out, re.M
         )
@@ -197,7 +197,7 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
     assert len(listed) == sum(gain >= 0.005 for gain in gains.values()) > 0
     for line, gain in zip(listed, sorted(gains.values(), reverse=True), strict=False):
         assert f" +{gain:.2f} " in line
-    assert "if nothing were similar" in done.out.partition("mAP, exact matching")[0]
+    assert "if nothing were similar" in done.out.partition("mAP with exact matching")[0]
 
 
 def test_the_rule_of_wrong_predictions_is_a_choice(refuse, run, words, alone):
@@ -239,7 +239,7 @@ def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, mo
     assert json.loads((alone / "r.json").read_text())["map_differs"] == differs
     compared = run("compare", "r.json").out.replace("\n", " ")
     said = f"has {' and '.join(differs)}."
-    assert (f"mAP, exact matching, {said}" in done.out) == bool(differs)
+    assert (f"mAP with exact matching, {said}" in done.out) == bool(differs)
     assert (f"mAP {said}" in compared) == bool(differs)
     assert ("different rules for false positives" in compared) == ("--no-scores" not in more)
 

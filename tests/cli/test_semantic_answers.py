@@ -60,7 +60,7 @@ def test_without_boxes_each_class_of_an_image_counts_once(evaluate) -> None:
     )
     assert result["measure"]["matching"] == "class"
     assert "by class alone" in result["measure"]["signature"]
-    assert "match by class alone: each class once per image" in done.out
+    assert "match predictions by class alone: each class once per image" in done.out
     assert (result["counts"]["annotated_triplets"], result["counts"]["predicted_triplets"]) == (
         3,
         3,

@@ -218,7 +218,7 @@ def test_images_left_empty() -> None:
 
 def test_another_split() -> None:
     truth = scenes([image("test.jpg", BOXES, [(0, 1, RIDE)])], scored=False)
-    assert "are these predictions for another split or data set?" in warned(predicted(), truth)
+    assert "are the predictions for another split or data set?" in warned(predicted(), truth)
 
 
 def test_images_without_names() -> None:

@@ -16,7 +16,7 @@ WORDS = simulate.v_coco_annotations(1, np.random.default_rng(0)).vocabulary
 HOLD = WORDS.verbs.index("hold obj")
 NO_BOX = "no role has an object box: roles with an annotated object cannot be found"
 NO_BOX_OF = "1 role never with an object box, so that annotated objects cannot be found: hold obj"
-ALWAYS = "every role has an object box: scenario 1 requires no box (zeros or NaN) "
+ALWAYS = "every role has an object box: scenario 1 requires an empty box (zeros or NaN) "
 
 
 @pytest.fixture(scope="module")

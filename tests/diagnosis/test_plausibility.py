@@ -67,7 +67,7 @@ def test_boxes_divided_by_the_image_size(truth, found) -> None:
     size = np.array([700.0, 700.0, 700.0, 700.0])
     message = warned(truth, replace(found, box_xyxy=found.box_xyxy / size))
     assert message.startswith("0.0 % of the annotated boxes have a predicted box close to them: no")
-    assert ", so they look divided by the image size: multiply them, or give" in message
+    assert ", so boxes look divided by the image size: multiply boxes by the image size, or give" in message
 
 
 def centred(found: Scenes) -> np.ndarray:
@@ -225,7 +225,7 @@ def misread(found: Scenes, true: str, read: str) -> Scenes:
 def test_the_numbering_that_explains_the_categories(truth, found, true: str, read: str) -> None:
     """Also where it leaves many as they are: bicycle .. fire hydrant of coco80 and coco91-0."""
     message = warned(truth, misread(found, true, read))
-    assert f"annotated one, and that {read} and {true} number differently, have its" in message
+    assert f"annotated object, and that {read} and {true} number differently, have its" in message
     share = re.search(
         rf"'\); read as {true}, (\d+\.\d) % would: give --read objects={true}$", message
     )
@@ -341,7 +341,7 @@ def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -
     ):
         check_plausible(truth, pixels, force=False)
     (note,) = check_plausible(truth, pixels, force=True)
-    assert "so they look divided by the image size" in note
+    assert "so boxes look divided by the image size" in note
     shifted = replace(found, box_xyxy=found.box_xyxy + 1)
     assert "--read origin=1" in check_plausible(truth, shifted, force=False)[0]
 

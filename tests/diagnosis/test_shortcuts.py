@@ -123,7 +123,7 @@ def test_its_own_annotations_are_left_out() -> None:
     found = diagnosis.shortcuts()
     # With the only image left out, nothing is known of any verb; with it, holding is.
     assert found.object.all_images == pytest.approx({"full": 1, "rare": None, "non_rare": 1})
-    assert any("the prior is too low without the image" in note for note in found.notes)
+    assert any("the prior is too low if each image" in note for note in found.notes)
     truth, _ = diagnosis.scenes[0]
     shared = diagnosis.shortcuts(truth)
     assert shared.shared == 1

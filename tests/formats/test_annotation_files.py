@@ -144,7 +144,7 @@ INSTANCES = {
     ),
     "no images": (
         lambda f: f.update(filenames=[], annotation=[], size=[]),
-        "no images; annotations are needed",
+        "no images; give a file with annotations",
     ),
 }
 

@@ -292,7 +292,7 @@ def test_wrong_kind(saved, predictions, annotations, pair_file):
 
 def test_annotations_without_images(saved):
     path = saved([])
-    assert message(read_annotations, path) == f"{path}: no images; annotations are needed"
+    assert message(read_annotations, path) == f"{path}: contains no images; give a file with annotations"
 
 
 def test_options(saved, predictions):

@@ -249,7 +249,7 @@ def test_lists_that_are_named_again_and_again_are_not_copied(tmp_path: Path) -> 
     columns = {"h_box": [HUMAN] * 2000, "o_box": [THING] * 2000, "hoi": [1] * 2000}
     for image in (ROWS * 2000, columns | {"score": [0.5] * 2000}):
         path = written(tmp_path, {f"{n}.jpg": image for n in range(2000)}, "pkl")
-        with pytest.raises(InputError, match="it repeats the same lists"):
+        with pytest.raises(InputError, match="the file repeats the same lists"):
             diaghoi.read_predictions(path, dataset="hico-det")
 
 

@@ -166,7 +166,7 @@ def test_what_cannot_be_printed_is_shown_by_its_number():
 DESCRIPTION = 'name = "d"\nobjects = ["person", "cat"]\nverbs = ["hug"]\n'
 TOML = {
     "lists in lists": "name = " + "[" * 50_000,
-    "a key with too many parts": ".".join("a" * 30_000) + " = 1",
+    "a key has too many parts": ".".join("a" * 30_000) + " = 1",
     "tables in tables": "[" + "a." * 50_000 + "a]",
     "a long number": "name = " + "9" * 10_000,
     "no number": DESCRIPTION + "protocol = {iou = nan}",

@@ -129,7 +129,7 @@ def test_images_may_be_named_by_file(annotated: Any, saved: Save) -> None:
         del image["file_name"]
     scenes = read_annotations(saved(annotated))
     assert scenes.names.tolist() == ["", ""]
-    assert scenes.notes == (f"{scenes.source}: images have no names; they are joined by index",)
+    assert scenes.notes == (f"{scenes.source}: images have no names, so they are matched with the images of other files by index",)
 
 
 @pytest.mark.parametrize("size", [None, 640.5, "640", -1, 10**400, 2**53 + 1])

@@ -200,7 +200,7 @@ def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         serving(Model(lambda a, b: 3)) as other,
         troubled(error(307, Location=f"{other.url}/chat/completions")) as model,
-        pytest.raises(InputError, match="give the URL to which it redirects"),
+        pytest.raises(InputError, match="give the URL to which the server redirects"),
     ):
         Client(endpoint=read_endpoint(f"{model.url},m", "--model")).ask(QUESTION)
     assert other.headers == []

@@ -96,7 +96,7 @@ def test_saved_results_are_left_out_where_they_do_not_do(folder):
     found = collect(study(folder, "one.npz", "two.json"), wanted)
     assert [model.label for model in found.models["mine"]] == ["m0"]
     ((reason, labels),) = found.left_out["mine"].items()
-    assert "a saved result is not enough for it" in reason
+    assert "a saved result is not enough for this figure" in reason
     assert labels == ["m1"]
 
 

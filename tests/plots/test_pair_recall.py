@@ -184,7 +184,7 @@ def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
         plots.FIGURES["pair_recall"].data(plots.Source(result=sources[2].result))
     diagnosis = sources[2].diagnosis
     assert diagnosis is not None
-    with pytest.raises(plots.NotApplicable, match="it needs the predictions themselves"):
+    with pytest.raises(plots.NotApplicable, match="the figure needs the predictions themselves"):
         pair_recall(replace(diagnosis, scenes=()))
 
 

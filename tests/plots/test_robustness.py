@@ -206,7 +206,7 @@ def test_what_cannot_be_drawn() -> None:
     with pytest.raises(NotApplicable, match="a radar chart needs 3 corruptions"):
         robustness_drops_table(few)
     few["severities"] = [1]
-    with pytest.raises(NotApplicable, match="it needs several severities"):
+    with pytest.raises(NotApplicable, match="the figure needs several severities"):
         robustness_severities_table(few)
     none = model_of(study(1))
     none["drops"] = dict.fromkeys(none["drops"])
@@ -221,7 +221,7 @@ def test_what_cannot_be_drawn() -> None:
     with pytest.raises(NotApplicable, match="no group has a score"):
         robustness_groups_table(none)
     none["cells"] = none["cells"][:1]
-    with pytest.raises(NotApplicable, match="it needs results at two severities"):
+    with pytest.raises(NotApplicable, match="the figure needs results at two severities"):
         robustness_curves_table(none)
 
 

@@ -144,7 +144,7 @@ def test_typical_cases_on_pictures(sources, pictures, number):
 
 
 def test_a_folder_without_the_pictures(sources, tmp_path):
-    with pytest.raises(InputError, match="has no picture of these images"):
+    with pytest.raises(InputError, match="has no picture of the images"):
         plots.FIGURES["sheet"].data(replace(sources[0], images=tmp_path))
 
 

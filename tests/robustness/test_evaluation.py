@@ -145,7 +145,7 @@ def test_tables_are_those_of_the_paper(whole: Robustness) -> None:
         f"{profile.index().cri:.2f}",
     ]
     for key in ("robustness", "corruptions_cri", "groups"):
-        assert "sigma of scores in percent, natural logarithm" in tables[key].caption
+        assert "sigma of scores in percent and the natural logarithm" in tables[key].caption
         assert "%" not in tables[key].title
     assert [column.title for column in tables["corruptions"].columns] == ["MB", "GauN", "OCC"]
     assert "MB: Motion blur, GauN: Gaussian noise" in tables["corruptions"].caption

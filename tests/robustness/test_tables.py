@@ -294,7 +294,7 @@ def test_tables_of_all_corruptions_in_all_severities() -> None:
     ("metric", "message"),
     [
         ("map.ful", "`metric` map.ful: is not a score of the report (did you mean 'map.full'"),
-        ("soft_map", "or of a study with similarities soft_map or mf1"),
+        ("soft_map", "or, if the study has similarities, soft_map or mf1"),
         ("errors.action", "`metric` errors.action: is not a score of the report"),
         ("oracles.action.delta_map.full", "is not a score"),
         ("pairs.per_image", "is not a score"),

@@ -357,7 +357,7 @@ def test_a_quality_sheet_needs_jinja2_before_anything_is_read(run, alone, monkey
     [
         ((), "give at least one --judge"),
         (("--judge", "no.csv"), "--judge 'no.csv': there is no such file"),
-        (("--judge", "http://x/v1,m"), "models judge pictures; give their folder"),
+        (("--judge", "http://x/v1,m"), "models judge pictures; give the folder"),
         (("--judge", "time-sensitive", "--check-people", "http://x/v1,m"), "judge pictures; give"),
         (("--judge", "http://x/v1"), "--judge: has 1 part; give URL,MODEL"),
         (("--judge", "time-sensitive", "--images", "none"), "none: no such folder"),

@@ -225,7 +225,7 @@ def test_one_pair_without_a_reply_does_not_end_the_run(run, verbs: Path) -> None
         (401, "set the API key in DIAGHOI_API_KEY"),
         (404, "check the URL and the model name"),
         (400, "the request would fail again"),
-        (302, "give the URL to which it redirects"),
+        (302, "give the URL to which the server redirects"),
     ],
 )
 def test_what_would_fail_again_is_not_tried_again(run, verbs: Path, status: int, advice) -> None:

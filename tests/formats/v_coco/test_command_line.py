@@ -53,7 +53,7 @@ def test_image_of_a_single_file(saved, tmp_path):
     for command in (("inspect", path), ("convert", path, tmp_path / "x.npz")):
         done = outcome(*command)
         assert done.code == 2
-        assert "say which image it is with --read image-id=ID" in done.err
+        assert "give the number of this image with --read image-id=ID" in done.err
         assert outcome(*command, "--read", "image-id=7").code == 0
 
 

@@ -314,7 +314,7 @@ def test_the_image_of_a_single_file(saved):
     with pytest.raises(InputError) as error:
         read_predictions(path)
     assert str(error.value) == (
-        f"{path}: the dicts have no 'image_id', as QPIC writes them for a single image; say which "
+        f"{path}: the dicts have no 'image_id', which QPIC omits for a single image; say which "
         "image it is with `image_id=ID`"
     )
     for given_id in (7, "7", "COCO_val2014_000000000007.jpg"):
@@ -460,7 +460,7 @@ def test_real_layout(shared, equal, tmp_path):
 
 def test_real_file_of_qpic(shared):
     path = shared / "data" / "v_coco" / "qpic_one_image.pickle"
-    with pytest.raises(InputError, match="no 'image_id', as QPIC writes them for a single image"):
+    with pytest.raises(InputError, match="no 'image_id', which QPIC omits for a single image"):
         read_predictions(path)
     scenes = read_predictions(path, image_id=165)
     rows = [row | {"image_id": 165} for row in pickle.loads(path.read_bytes(), encoding="latin1")]
