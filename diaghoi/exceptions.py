@@ -52,7 +52,7 @@ _commands: list[None] = []
 
 @contextmanager
 def speaking_of_options() -> Iterator[None]:
-    """Let messages use command-line options while a command runs."""
+    """Let messages name command-line options instead of parameters while a command runs."""
     _commands.append(None)
     try:
         yield

@@ -63,7 +63,7 @@ def labels_by_pair(ledger: Ledger) -> IntArray:
 
 
 def lost_triplets(ledger: Ledger) -> dict[str, int]:
-    """Count the annotated triplets that are missed by the rule of this module.
+    """Count the annotated triplets that count as missed under the rule of this module.
 
     Returns
     -------

@@ -167,7 +167,7 @@ class FigureKind:
     datasets : bool
         Whether the figure can show models of several data sets.
     published : bool
-        Whether errors follow the published rule, so that figures of V-COCO need a remark.
+        Whether the figure shows errors by the published rule; if so, V-COCO needs a remark.
     """
 
     name: str
@@ -400,8 +400,9 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
 class _LaidOut(Figure):
     """A figure that is drawn only once when saved.
 
-    Matplotlib draws figures with a layout twice: first without output, for the layout, then without
-    the layout. The first pass needs only the layout.
+    To save a figure with a layout engine, Matplotlib draws it twice: first without output, to
+    compute the layout, then with output, without computing the layout again. The first pass needs
+    only the layout.
     """
 
     def draw(self, renderer: RendererBase) -> None:

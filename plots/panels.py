@@ -28,7 +28,7 @@ MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE, NAME_SIZE = 8.0, 6.0
 NUMBER_SIZE, LEAST_NUMBER = 6.0, 5.5  # points: numbers at bars, and numbers at thin bars
-SCALE, GAP = 0.45, 0.12  # inches: room left of the first panel, and between panels
+SCALE, GAP = 0.45, 0.12  # inches: room to the left of the first panel, and between panels
 GRID = "0.9"
 
 

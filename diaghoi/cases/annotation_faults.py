@@ -199,7 +199,7 @@ def _repeats_candidate(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Find the rows whose triplet has, up to near duplicates, the boxes of the repeated triplet."""
+    """Find the rows whose triplet has the same or nearly the same boxes as the repeated triplet."""
     boxes = np.int64(len(images.annotations.box_label))
     keys = np.sort(duplicates[0] * boxes + duplicates[1])
     candidate = images.matched.candidates.claimed[predicted]

@@ -29,8 +29,8 @@ def paired_with_itself(
 ) -> dict[str, Any]:
     """Count the association errors that pair one annotated object with itself.
 
-    In such an error, the annotated boxes that the two predicted boxes overlap most show the same
-    object; see :func:`~diaghoi.cases.annotation_faults.are_one`.
+    In such an error, each predicted box overlaps some annotated box most, and the two annotated
+    boxes show the same object; see :func:`~diaghoi.cases.annotation_faults.are_one`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def paired_with_itself(
 
 
 def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray:
-    """Return a mask, (T,), of the triplets whose two boxes best overlap one annotated object."""
+    """Return a mask, (T,): both boxes of the triplet overlap the same annotated object most."""
     overlap = box_overlap(annotations, predictions, protocol)
     entries = np.flatnonzero(overlap.reached)
     acting = entries

@@ -27,8 +27,9 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
 
     The twin of a triplet has the same image and class, and each of its boxes overlaps the triplet's
     box by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`. A triplet and its
-    twin may be one triplet drawn twice, or neighbours. Unfound triplets have no true positive; they
-    include the triplets of the error ``missed_gt``, which also have no assigned prediction.
+    twin may be the same interaction annotated twice, or interactions of two neighbouring people or
+    objects. Unfound triplets have no true positive; they include the triplets of the error
+    ``missed_gt``, which also have no assigned prediction.
 
     Parameters
     ----------

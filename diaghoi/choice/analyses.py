@@ -1,12 +1,13 @@
 """Analyse how the number, the content and the order of the options influence answers.
 
-Position bias: if the order had no influence, the right options of a question would be exchangeable,
-as would the wrong options, and each position among them would be picked equally often. Each
-question gives two strata, its right and its wrong options: if m of the s options of a stratum are
-picked, each of their positions is picked with probability m / s. Over all strata the difference
-between picks and their expectation has a known covariance, and the statistic is that of Cochran,
-Mantel and Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately
-chi-square distributed. The test remains valid if right options are more frequent at some positions.
+Position bias: if the order had no influence, the right options of a question would be exchangeable
+with each other, as would the wrong options, and within each of the two sets every position would be
+picked equally often. Each question gives two strata, its right and its wrong options: if m of the s
+options of a stratum are picked, each of their positions is picked with probability m / s. Over all
+strata the difference between picks and their expectation has a known covariance, and the statistic
+is that of Cochran, Mantel and Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3),
+approximately chi-square distributed. The test remains valid if right options are more frequent at
+some positions.
 """
 
 from __future__ import annotations

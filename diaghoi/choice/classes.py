@@ -54,7 +54,7 @@ def option_text(interaction: Interaction) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def normalised(interaction: Interaction) -> Interaction:
-    """Return an interaction in lower case and without extra underscores, so that typos match."""
+    """Return an interaction in lower case without extra underscores, so that variants match."""
     verb, thing = ("_".join(filter(None, part.lower().split("_"))) for part in interaction)
     return Interaction(verb, thing)
 

@@ -191,7 +191,7 @@ def file_judge(
             f"the first image asked about is {some_of(list(targets), 1)}, and the first in the "
             f"file is {some_of(list(others), 1) or 'none'}"
         )
-    note = f"{path}: {len(others)} images of the file are not asked about: {some_of(list(others))}"
+    note = f"{path}: verdicts on images outside the questions ({len(others)}): {some_of([*others])}"
 
     def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)

@@ -208,7 +208,7 @@ def load_if_json(
 
 
 def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of JSON lines, a list or a single line, each with its location."""
+    """Yield the objects of a JSON Lines file, a list or a single line, each with its location."""
     value = content.value
     rows, lines = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
     for number, row in enumerate(rows):

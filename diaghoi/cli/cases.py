@@ -83,8 +83,8 @@ class CaseOptions:
         min=1,
         max=10_000,
         panel=CHOICE,
-        help=f"Number of cases of each error, at most {PER_IMAGE} per image [24], or number of "
-        "images in a figure of models [2].",
+        help=f"Cases of each error, at most {PER_IMAGE} per image [24], or images in a figure of "
+        "models [2].",
     )
     captions: bool = option(
         True,
@@ -110,7 +110,7 @@ class CaseOptions:
     severity: list[str] | None = option(
         None,
         panel=PICTURE,
-        help="Severity: 1 (mild) to 5, or a range such as 1-3; repeatable [1-5].",
+        help="Severity: 1 (mild) to 5, or 1-3; repeatable [1-5].",
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
     kind: list[str] | None = option(
@@ -225,10 +225,9 @@ class CaseOptions:
 def cases(choices: CaseOptions) -> None:
     """Draw cases of errors on their pictures.
 
-    A folder or page shows the worst cases of each error. A figure of one model shows a typical case
-    of each error. A figure of several models shows right, false and missed pairs in the images
-    where the first and the last model differ most. A figure of a picture shows the corruptions of
-    RoHOI.
+    A folder or page shows the worst cases of each error. A figure shows a typical case of each
+    error; of several models, right, false and missed pairs where the first and the last differ
+    most; of a picture, the corruptions of RoHOI.
     """
     said = ""
     with progress(choices.quiet) as bar:

@@ -388,7 +388,7 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
-    """Return the heading of each model, given or by kind of answers; none if all would be alike."""
+    """Return the heading of each model, given or by kind of answers; empty for one kind."""
     groups = [
         heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
@@ -405,9 +405,8 @@ def _position_figures(
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
     if result["positions"] is None and not named:
         return {}
-    choice_positions_table(
-        result
-    )  # without the order of the options, this call fails before any file is written
+    # Without the order of the options, this call fails before any file is written.
+    choice_positions_table(result)
     caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     return _figures(lambda: choice_positions(result), caption)
 

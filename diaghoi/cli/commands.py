@@ -91,10 +91,10 @@ def _key_hint(option: str, words: Collection[str]) -> str:
 
 
 class Commands(TyperGroup):
-    """Commands of one or two words: ``semantic ask`` in addition to ``semantic FILE``."""
+    """Group whose commands may have two words: ``semantic ask`` exists beside ``semantic FILE``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the first two words name, or else the first word names."""
+        """Find the command named by the first two words or, failing that, by the first word."""
         both = " ".join(args[:2])
         if len(args) > 1 and both in self.commands:
             args = [both, *args[2:]]

@@ -148,7 +148,7 @@ def image_labels(
         labels = _read_labels(path)
     except InputError as error:
         raise InputError(
-            f"{error}; the file comes from {place}: correct or remove the file"
+            f"{error}; the path comes from {place}: correct or remove it there"
         ) from None
     if all(np.isin(scenes.names, labels.names).all() for scenes in (annotations, predictions)):
         return labels, [f"image labels: {path}, from {place}"]

@@ -402,8 +402,7 @@ Dataset = Annotated[
     str | None,
     option(
         panel=READING,
-        help=f"Data set: {', '.join(VOCABULARIES)}, or a .toml file that describes a data set "
-        "[recognised].",
+        help=f"{', '.join(VOCABULARIES)}, or a .toml description [recognised].",
     ),
 ]
 OnlyPredicted = Annotated[

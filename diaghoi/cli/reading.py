@@ -234,8 +234,9 @@ class Inputs(NamedTuple):
             for which, scenes in (("annotated", annotations), ("predicted", predictions))
         )
         note = (
-            f"--only-predicted-images: evaluated are {number_of('image', len(names))} that all "
-            f"files contain; left out are {' and '.join(left)}"
+            f"--only-predicted-images: only {number_of('image', len(names))} in all files; left "
+            "out "
+            f"are {' and '.join(left)}"
         )
         coverage = {
             "annotated_images": len(annotations),
@@ -383,8 +384,8 @@ def check_annotations(
     vocabulary : Vocabulary or None
         The data set, if the user names it.
     predictions : pathlib.Path
-        The prediction file. The first images in the file show the data set, and whether the file
-        has annotations.
+        The prediction file. The first images in the file tell which data set it belongs to, and
+        whether it has annotations.
     find : callable
         Finds the annotations of a data set, or raises an error if there are none.
     fitting : bool

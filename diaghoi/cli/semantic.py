@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-OF_ERRORS = (
-    ".html",
-    *outputs.FIGURES,
-)  # outputs that need scores, because they show the meaning of errors
+# Outputs that need scores, because they show the meaning of errors.
+OF_ERRORS = (".html", *outputs.FIGURES)
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
 KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the N classes that gain most from similarity"
@@ -113,7 +111,7 @@ class SemanticOptions(outputs.ScreenOptions):
 
     @property
     def stem(self) -> str:
-        """Name of the detector, and of files in a folder."""
+        """Name of the detector, also used for files in an output folder."""
         return self.predictions.stem if self.label is None else self.label
 
     def check_errors(self, *, scored: bool, boxed: bool = True) -> None:

@@ -48,7 +48,7 @@ class CombinationOptions:
     combine: str = option(
         "arithmetic",
         panel=MEANING,
-        help="Combination of verb and object similarity: arithmetic or geometric mean, or minimum.",
+        help="Mean of verb and object: arithmetic, geometric or minimum.",
     )
     scale: float | None = option(None, panel=MEANING, help=SCALE)
 
@@ -345,7 +345,8 @@ class BuildOptions:
     """Options for rating words."""
 
     out: Path = option(
-        help="The .csv or .npz file to write; with verbs and objects, NAME_verbs and NAME_objects."
+        help="The .csv or .npz file to write; for verbs and objects, two files: NAME_verbs and "
+        "NAME_objects."
     )
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")

@@ -102,7 +102,7 @@ def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
 
 
 def shared_signature(results: Sequence[Result]) -> str:
-    """Join the protocol choices of several results; a choice that differs names its models.
+    """Join the protocol choices of several results; where values differ, each names its models.
 
     Parameters
     ----------

@@ -360,7 +360,7 @@ def compare(
     Comparison
         The content of ``diaghoi compare``. The tables have one row per model, one-stage detectors
         first if stages are given. Means follow each group of several models; a mean is undefined if
-        the number of any model in the group is undefined. :mod:`diaghoi.report.comparison` prints
+        the value of any model in the group is undefined. :mod:`diaghoi.report.comparison` prints
         it.
 
     Raises

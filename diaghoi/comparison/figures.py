@@ -186,7 +186,7 @@ def _official(results: Sequence[Result]) -> Contents:
     official = part(results[0], "official")
     caption = "Computed by the rules of the data set's benchmark, independent of the protocol."
     if "agent" in official:
-        caption = "The columns with one role less leave out the role 'point'."
+        caption = "The columns with one role fewer omit the role 'point'."
     sources = {
         text(result, "official", "known_object", "source")
         for result in results

@@ -23,7 +23,7 @@ CHANGED = (
 )
 """Remark on protocols whose means cover only found classes."""
 PRECISION = (
-    "Pair precision of a group: the share of all predicted pairs that match annotated "
+    "Pair precision of a group: the share of all predicted pairs that are credited with annotated "
     "pairs of the group."
 )
 """Remark on the denominator of pair precision in a group of classes."""
@@ -160,7 +160,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 
 def coverage_words(result: Result) -> str:
-    """Describe which annotated images the predictions cover; empty for all.
+    """Say how many annotated images the predictions cover; empty if they cover all images.
 
     Parameters
     ----------

@@ -388,8 +388,8 @@ def _run(
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
         few = too_few(sliced.carriers(members, sure)).keys()
-        # The mean over a slice of classes is also the mean of a split, and must have the interval
-        # of the split.
+        # A slice of classes can coincide with a split, such as rare; the mean must then have the
+        # interval of the split.
         of_images = some.attribute and some.by != "class"
         left_out = resampled(
             prepared.figures, weights.left_out if of_images else weights.left_out_of_all

@@ -76,7 +76,7 @@ class StudyModel:
         Whether the detector finds pairs and actions jointly or one after the other; empty if not
         given.
     venue, backbone, detector, classifier : str
-        Place of publication and components; empty if not given.
+        Venue of the paper, and components of the detector; empty if not given.
     """
 
     label: str

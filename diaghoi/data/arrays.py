@@ -60,8 +60,8 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Split groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), contains the first row of each group, followed by the number of rows. A
-    group with more rows forms a run alone, or ends a run. If consecutive ``groups`` are given, only
-    the rows of these groups are split.
+    group with more than ``size`` rows is a run of its own, or the last group of a run. If
+    consecutive ``groups`` are given, only the rows of these groups are split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.
@@ -221,8 +221,8 @@ def _distinct_boxes(
         same = first[number]
         if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
             return first, number
-        # Different boxes rarely share a hash, and almost never share a hash again with other
-        # factors.
+        # Different boxes rarely share a hash, and almost never do so again when the factors are
+        # changed.
         mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 

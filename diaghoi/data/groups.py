@@ -234,7 +234,7 @@ def _base_of(
         )
     for base, sign in signs.items():
         why = ", because one class number is 0" if 0 in every else f": then {sign}"
-        return base, [] if base else [f"{file}: classes are counted from 0{why}"]
+        return base, [] if base else [f"{file}: classes are read as counted from 0{why}"]
     name, members = next((name, members) for name, members in numbers.items() if members)
     first = [
         ", ".join(f"'{vocabulary.class_name(hoi - base)}'" for hoi in sorted(members)[:3])

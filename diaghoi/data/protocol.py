@@ -26,7 +26,7 @@ class Group(NamedTuple):
 
 
 MOST = 1_000_000_000
-"""Upper limit of choices that count triplets, per image or per class."""
+"""Upper limit of choices that are a number of triplets, per image or per class."""
 ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 """The recall levels of 11-point AP as built by the official evaluators: the fourth is
 0.30000000000000004, which a recall of exactly 3/10 does not reach.
@@ -209,7 +209,7 @@ class Protocol:
             "classes": _CLASSES[self.classes],
             "matched by the person, then the role": "" if person else None,
             "claims": None if person else _CLAIMS.get(self.claim),
-            "a role without annotated box fits": role,
+            "a role without an annotated box fits": role,
             "AP": self.average_precision,
             "class without true positive": self.class_without_true_positive,
             boxes: "",
@@ -371,7 +371,7 @@ _KINDS = {
     for field, kind in get_type_hints(Protocol).items()
     if field not in ("name", "groups")
 }
-"""Types of the choices that can be set by a text."""
+"""Types of the choices that can be given as a string."""
 _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number of at least 0"),

@@ -365,8 +365,8 @@ COLUMNS = tuple(
 def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     """Add values for classes that a person in the file lacks, as the V-COCO evaluator does.
 
-    A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
-    0.1, 0.1).
+    A class that a person lacks gets score 0. Added agents have no object box; added roles have the
+    box (0, 0, 0.1, 0.1).
 
     Returns
     -------

@@ -69,8 +69,8 @@ class Vocabulary:
     name : str
         Name of the data set, as in ``--dataset``.
     of : str or None
-        The data set whose files this data set uses with other classes; None if it has files of its
-        own.
+        The data set whose files are used, if this data set only defines other classes for the same
+        files; otherwise None.
     objects, verbs : tuple of str
         Names; their indices are the numbers used in the package.
     class_object, class_verb : (C,) int array

@@ -81,7 +81,7 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
     Parameters
     ----------
     diagnosis : Diagnosis
-        A diagnosis of N images. The result is without scenes.
+        A diagnosis of N images. The scenes are not kept in the returned diagnosis.
     names : (N,) str array
         Names of the images in the new order.
     """

@@ -233,13 +233,13 @@ def _differing(given: Scenes, own: Scenes) -> list[str]:
         f"annotations: the given file is used, not the annotations in {own.source}, which differ: "
         f"{number_of('triplet', found.triplets)} and {number_of('image', found.images)} are only "
         f"in the given file, {number_of('triplet', found.other_triplets)} and "
-        f"{number_of('image', found.other_images)} only in the prediction file"
+        f"{number_of('image', found.other_images)} only in the predictions"
     ]
 
 
 @contextmanager
 def _refusing_results(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Explain that a file is a saved result if the ``with`` block cannot read it."""
+    """If the ``with`` block cannot read a file that is a saved result, say so in the error."""
     try:
         yield
     except InputError:

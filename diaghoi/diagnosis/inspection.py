@@ -192,7 +192,7 @@ def _class_warnings(scenes: Scenes) -> list[str]:
         )
     subject = scenes.box_label[scenes.pair_human]
     meets = (
-        "a predicted pair is right only if its subject is annotated"
+        "a predicted pair is right only if the annotations have the same subject"
         if scenes.scored
         else "only predictions with the same subject find the pairs"
     )

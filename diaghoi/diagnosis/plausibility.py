@@ -31,8 +31,8 @@ LEAST_CLOSE = 0.15
 SUSPECT = 0.45
 # If no coordinate exceeds this, boxes look like fractions of the image size.
 RELATIVE = 2
-# Limits for the share of triplets with the highest score, and of pairs whose verbs all have one
-# score.
+# Limits for the share of triplets that have the highest score, and for the share of pairs whose
+# verbs all have the same score.
 SATURATED, FLAT = 0.1, 0.9
 # Limit for the share of pairs whose subject is not a person, on data sets where only people act.
 NO_PEOPLE = 0.5

@@ -85,8 +85,8 @@ class PriorScores:
     classes : ClassScores
         AP of the prior for each class.
     all_images : dict or None
-        mAP of the prior that also knows the annotations of the image itself; None if the prior
-        leaves no annotations out.
+        mAP of the prior if each image also counts in its own prior; None if the prior never leaves
+        images out.
     """
 
     mean_ap: Split
@@ -145,9 +145,8 @@ class Shortcuts:
             )
         if self.shared:
             notes.append(
-                f"shortcuts: {number_of('image', self.shared)} of the prior's annotations are "
-                "also evaluated; each of these images is left out of its own prior, whose mAP is "
-                "thus too low"
+                f"shortcuts: the prior's annotations include {number_of('image', self.shared)} of "
+                "the evaluation; each is left out of its own prior, whose mAP is thus too low"
             )
         if self.objects != "predictions":
             notes.append(

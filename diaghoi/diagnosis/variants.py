@@ -300,7 +300,7 @@ def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
 def _near(
     predictions: Scenes, group: IntArray, order: IntArray, enough: float
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Yield, in blocks, couples of rows of a group whose people overlap by more than ``enough``.
+    """Yield rows of a group two at a time, in blocks, if the IoU of their people is > ``enough``.
 
     Yields
     ------
@@ -309,7 +309,8 @@ def _near(
     """
     margin = protocol(predictions.vocabulary.protocol).margin
     boxes, human = predictions.box_xyxy, predictions.pair_human[order]
-    # Detectors that pair all boxes list a person many times, so two people are compared only once.
+    # A detector that pairs all boxes lists each person many times, so any two people are compared
+    # only once.
     by_person = np.lexsort((human, group))
     new = first_of_run(group[by_person]) | first_of_run(human[by_person])
     start = np.flatnonzero(new)
@@ -323,7 +324,8 @@ def _near(
         owner, mine = expand(start[one], count[one])
         again, theirs = expand(start[other[owner]], count[other[owner]])
         mine, theirs = by_person[mine[again]], by_person[theirs]
-        # A person combined with itself yields every couple of rows twice, and each row with itself.
+        # A person combined with itself yields every pair of different rows twice, and each row with
+        # itself.
         once = (one != other)[owner[again]] | (mine < theirs)
         mine, theirs = mine[once], theirs[once]
         overlap = iou[owner[again[once]]]

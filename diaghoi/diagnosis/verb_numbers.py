@@ -76,10 +76,9 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     if shifted[what, shift] > max(SHIFTED * own, sure):
         named = "HOI classes" if what == "classes" else what
         text = (
-            f"the best verb of {100 * own:.1f} % of the pairs that were found is annotated, but "
-            f"the best verb of {100 * shifted[what, shift]:.1f} % would be annotated if {named} "
-            "were one "
-            f"{'higher' if shift > 0 else 'lower'}: their numbers seem to be one too "
+            f"the best verb is annotated in {100 * own:.1f} % of the pairs that were found, but "
+            f"would be in {100 * shifted[what, shift]:.1f} % if the numbers of {named} were one "
+            f"{'higher' if shift > 0 else 'lower'}: they seem to be one too "
             f"{_repair_of(what, shift)}"
         )
         return [(text, True)]

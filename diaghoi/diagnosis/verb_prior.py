@@ -25,8 +25,8 @@ class VerbPrior:
     pairs : (objects + 1,) int array
         Annotated pairs of each category.
     image_triplets, image_pairs : tuple of (K,) int array
-        Counts of individual images: sorted keys, ``(image * rows + row) * verbs + verb`` or ``image
-        * rows + row``, and how often each occurs.
+        Counts of individual images: sorted keys, and how often each occurs. Keys are ``(image *
+        rows + row) * verbs + verb`` for triplets, and ``image * rows + row`` for pairs.
     """
 
     by_object: bool

@@ -25,8 +25,8 @@ MOST_LOSSES = 3
 # Workers are not forked, because threads of this process may hold locks.
 CONTEXT = multiprocessing.get_context("spawn")
 LOST = (
-    f"the worker was lost {MOST_LOSSES} times while it worked on this file (ended, or out of "
-    "memory); give fewer --workers, a smaller --block or more memory"
+    f"the worker ended, or ran out of memory, {MOST_LOSSES} times while it worked on this "
+    "file; give fewer --workers, a smaller --block or more memory"
 )
 
 

@@ -78,7 +78,8 @@ class Ranked:
             yield range(self.classes), self
             return
         cuts = [slice(*self.bounds[[run.start, run.stop]].tolist()) for run in runs]
-        # The parts come first in zip, so that the last part is released at the end.
+        # zip asks its first argument first, so the generator of parts runs to its end and releases
+        # the last part.
         for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
             yield run, replace(self, **rows)
 

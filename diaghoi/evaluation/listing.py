@@ -85,8 +85,8 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
     before = np.cumsum(size) - size
     start = np.cumsum(claimed) - claimed
     place = first[classes[found]] + before - start[classes[found]]
-    # Average precision does not depend on which of the true rows takes which place; each row keeps
-    # its image.
+    # Average precision does not depend on the order of the true positives among their ranks, so any
+    # order will do; each row keeps its image.
     order = np.empty(len(true), dtype=np.int64)
     late = np.zeros(len(true), dtype=bool)
     late[place] = True

@@ -131,8 +131,8 @@ class Options:
         Whether the data set's conventions decide the numbering, even if the numbers suggest
         otherwise.
     annotated : callable
-        Function that returns the HOI classes, ascending, in the annotations that the data set
-        specifies.
+        Function that returns, in ascending order, the HOI classes that occur in the annotations of
+        a given data set.
     """
 
     vocabulary: Vocabulary

@@ -87,7 +87,7 @@ class ByImage(Format):
         table = RecordTable(lists, Rows(content.file, names, "triplet", count))
         flat = Flat(table.rows, options)
         if not named:
-            flat.notes.append(f"{content.file}: images have no names; they are joined by index")
+            flat.notes.append(f"{content.file}: images have no names, so files are joined by index")
         boxes = {keys[side]: table.boxes(keys[side]) for side in ("human", "object")}
         scores = {
             role: table.scores(keys[role])

@@ -133,7 +133,7 @@ def check_amount(file: str, field: str, amount: int, size: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Where the rows of a table come from in a file, for messages.
+    """Where in a file the rows of a table come from, for messages.
 
     Parameters
     ----------

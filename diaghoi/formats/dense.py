@@ -215,7 +215,7 @@ class _Columns:
         self.images = images
 
     def has(self, key: str) -> bool:
-        """Check whether any image has this key; if so, all images must have the key."""
+        """Check whether any image has this key; :meth:`parts` then requires it of all images."""
         return any(key in row for row in self.images.rows)
 
     def parts(
@@ -367,7 +367,7 @@ def cut_note(what: str, asked: int | None) -> str:
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:
         return note
-    return f"{note}, the minimum that a reader keeps; the protocol cuts to {asked}"
+    return f"{note}, the fewest that are read; the protocol uses only the best {asked}"
 
 
 def _of_classes(parts: list[Array]) -> FloatArray:

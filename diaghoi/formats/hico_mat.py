@@ -168,7 +168,7 @@ class HicoDetections(Format):
             hoi=hoi[order],
             score=values[order, 8],
             source=folder,
-            notes=(f"{folder}: images have no names; they are joined by index",),
+            notes=(f"{folder}: images have no names, so files are joined by index",),
         )
 
 

@@ -43,7 +43,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     Raises
     ------
     InputError
-        If the images cannot be joined, or the triplets already have listed pairs.
+        If the images cannot be joined, or the file of triplets lists pairs itself.
     """
     if triplets.pair_score is not None:
         raise InputError(f"{triplets.source}: already lists scored pairs; leave out the pair file")
@@ -92,8 +92,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # `row` is the row of each triplet pair in a table of all listed pairs, followed by the distinct
-    # unlisted pairs, `extra`. Of equal listed pairs, the first one counts.
+    # `row` gives each triplet pair's row in a table of all listed pairs and then the distinct
+    # unlisted pairs (`extra`). Of equal listed pairs, the first one counts.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
     extra, row = first[new] - len(listed), first.copy()
@@ -123,7 +123,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
     """Return the score of each listed pair, taken from the triplets with the same two boxes.
 
-    ``row`` is the row of each triplet pair among the listed pairs, or a row past their end.
+    ``row`` gives, for each pair of ``triplets``, the row among the listed pairs, or a row past the
+    end.
     """
     scores = triplets.triplet_action_score
     best = np.full(max(len(listed), int(row.max(initial=-1)) + 1), -np.inf)

@@ -278,8 +278,8 @@ class DaHoi(Format):
             xyxy = xyxy * np.tile(sizes, 4)[pairs.rows.image]
         of_pairs = pairs.vectors(_SCORES, 3, "is not three numbers: human, object, interaction")
         pair, hoi, of_verb, raised = _scored_phrases(content, pairs, words)
-        # DA-HOI's code raises the verb score to the power in the score's own precision, and stores
-        # float32.
+        # DA-HOI's code computes the power of the verb score in the score's own precision, and
+        # stores float32.
         with np.errstate(all="ignore"):
             powers = of_pairs[pair] ** _POWER
             score = raised * powers[:, 1] * powers[:, 0] * powers[:, 2]

@@ -334,7 +334,7 @@ class StoredScenes(SceneSource):
         return replace(self, names=names, order=np.append(self.order, empty))
 
     def arranged(self, images: IntArray, names: StrArray) -> StoredScenes:
-        """Reorder all images under new names; -1 gives an empty image."""
+        """Reorder and rename all images; -1 gives an empty image."""
         return replace(self, names=names, order=np.append(self.order, -1)[images])
 
     def load(self) -> Scenes:

@@ -492,7 +492,7 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     cut : bool
         Whether the pickle may be truncated.
     quick : bool
-        Whether passing the regular expression is enough.
+        Whether a match of the regular expression is enough.
 
     Returns
     -------

@@ -436,8 +436,8 @@ class PictureAsker:
         images = [group.image for group in groups]
         if images and not proven and not any(self.find(name) is not None for name in images):
             raise InputError(
-                f"--images: contains none of the {len(images)} pictures that the questions need, "
-                f"such as {images[0]!r}; give the folder that contains the pictures"
+                f"--images: contains none of the {len(images)} pictures to ask about, such as "
+                f"{images[0]!r}; give the folder that contains the pictures"
             )
 
         def ask(group: ImageQuestions) -> str:
@@ -555,8 +555,8 @@ class FileAsker(PictureAsker):
     def groups(self) -> tuple[ImageQuestions, ...]:
         """The questions still to be asked, by image.
 
-        Questions after the last answer come first: a question without a reply in an earlier run may
-        fail again and must not delay the others.
+        Questions that follow the last answered question come first: an earlier question has no
+        reply because it failed in an earlier run; it may fail again, and must not delay the others.
         """
         places: dict[str, list[int]] = {}
         last = -1

@@ -427,7 +427,7 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     annotated HOI-A triplets is not an HOI class. For data sets other than HOI-A, annotations may
     contain a few triplets that are not HOI classes only if image names show the data set
     (``named``). In predictions, only the triplets with the highest scores are checked. Files in the
-    package's own format name their data set.
+    package's own format state their data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return

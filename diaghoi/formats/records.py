@@ -94,10 +94,7 @@ class Images:
     def notes(self) -> tuple[str, ...]:
         """Return a note if the images have no names."""
         if self.rows and not self.names[0]:
-            return (
-                f"{self.file}: images have no names, so they are matched with the images of other "
-                "files by index",
-            )
+            return (f"{self.file}: images have no names, so files are joined by index",)
         return ()
 
     def table(self, field: str, arrays: Mapping[str, str] | None = None) -> RecordTable:

@@ -269,9 +269,8 @@ class SwigHoi(Format):
             return Doubts()
         images = [rows for rows in value.values() if is_list(rows)]
         if sum(map(len, images)) > max(content.size, SMALL):
-            return (
-                Doubts()
-            )  # rows are repeated far beyond the size of the file; the reader rejects the file
+            # Rows are repeated far beyond the size of the file; the reader rejects the file.
+            return Doubts()
         rows = chain.from_iterable(images)
         first = (row[0] for row in rows if is_list(row) and len(row) in _PLACES)
         if any(isinstance(hoi, int | float) and hoi > HICO_CLASSES for hoi in first):

@@ -40,8 +40,8 @@ _STRING = re.compile(f"({_QUOTED})")
 # A string with the text before it, and the ")" of np.str_(...). The first pattern is for texts
 # without '"' and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# A character that JSON lacks. Invalid text keeps this character or is marked with it, so that the
-# JSON decoder rejects the text.
+# A character that JSON lacks. If invalid text contains this character, it stays; other invalid text
+# is marked with it. In both cases, the JSON decoder rejects the text.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
 # Spaces on each side of a NumPy scalar, in place of its name and parentheses, so that offsets in

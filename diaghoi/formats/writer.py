@@ -380,8 +380,8 @@ class PredictionWriter:
                 if has[name] != self._has.get(name, has[name]):
                     now, before = ("", "did not") if has[name] else ("no ", "did")
                     raise InputError(
-                        f"predictions of the batch: have {now}{what}, earlier batches {before}; "
-                        "give all images in the same form"
+                        f"predictions of the batch: have {now}{what}, but earlier batches "
+                        f"{before}; give all images in the same form"
                     )
         return has
 

@@ -46,8 +46,8 @@ def entries(path: Path) -> list[zipfile.ZipInfo]:
             return archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise InputError(
-            f"{path}: a cut off or damaged zip archive (.npz or torch.save: {error}); copy or "
-            "write it again"
+            f"{path}: a truncated or damaged zip archive (.npz, or from torch.save): {error}; copy "
+            "or write it again"
         ) from error
 
 

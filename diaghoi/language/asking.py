@@ -231,8 +231,8 @@ class Client:
                 pause = longest * random.uniform(0.5, 1.0)
             elif pause > _LONGEST_ASKED:
                 problem += (
-                    f" (the server asks to wait {pause:,.0f} seconds, more than the allowed "
-                    f"{_LONGEST_ASKED:,.0f})"
+                    f" (the server asks to wait {pause:,.0f} seconds, more than the "
+                    f"{_LONGEST_ASKED:,.0f} that diaghoi waits at most)"
                 )
                 break
             if attempt + 1 < self.tries:

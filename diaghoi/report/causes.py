@@ -77,7 +77,7 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
         caption += (
             "\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
             f"{NEAR_DUPLICATE_IOU}, which may be one triplet drawn twice. Share of annotated "
-            "triplets; ΔmAP if the twins that are not found are not counted."
+            "triplets; ΔmAP if missed twins are excluded."
         )
     if "paired_with_itself" in result:
         caption += (

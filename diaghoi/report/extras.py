@@ -258,8 +258,8 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
         [split.title for split in splits],
         [lines],
         caption=f"From {settings['resamples']:,} resamples of the images, {settings['method']}, "
-        f"seed {settings['seed']}. ΔmAP: by the published rule. --json writes {others:,} more "
-        "intervals."
+        f"seed {settings['seed']}. ΔmAP: by the published rule. --json writes "
+        f"{number_of('further interval', others)}."
         f"{flat_remark(printed)}" + (f"\n{UNDEFINED}: no interval, as {TOO_FEW}." if few else ""),
     )
 

@@ -34,7 +34,10 @@ def table_tables(result: Result) -> Iterator[Table]:
                 Line("above 0", [f"{result['above_0']:,}"], indented=True),
                 Line("in only one order", [f"{result['one_sided']:,}"], indented=True),
                 Line("in contradiction", [f"{result['contradictions']:,}"], indented=True),
-                Line("Words not identical to themselves", [f"{result['off_diagonal']:,}"]),
+                Line(
+                    "Words with less than full similarity to themselves",
+                    [f"{result['off_diagonal']:,}"],
+                ),
                 Line("Highest score of the scale", [f"{result['scale']:g}"]),
                 Line("Mean similarity", [result["mean"]]),
             ]

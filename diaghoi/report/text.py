@@ -518,6 +518,6 @@ def pairs_line(result: Result) -> str:
     credited = round(pairs["precision"] * predicted)
     return (
         f"{line}\nThe other {predicted - negatives:,} predicted pairs find annotated pairs. "
-        f"Each annotated pair credits its first match: {credited:,} predicted pairs are credited, "
-        "and count in precision."
+        f"Only the first match of each annotated pair is credited: {credited:,} predicted pairs "
+        "count as correct in precision."
     )

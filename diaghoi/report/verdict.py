@@ -52,9 +52,9 @@ def headline(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, in percent. The official numbers, which papers report, come first; ΔmAP refers
-        to the last number. If the prediction file lacks annotated images, the sentence begins with
-        the number of images that the file covers.
+        One sentence, with numbers in percent. The official numbers, which papers report, come
+        first; ΔmAP refers to the last number. If the prediction file lacks annotated images, the
+        sentence begins with the number of images that the file covers.
     """
     covered = coverage_words(result)
     return f"{covered[:1].upper()}{covered[1:]}{': ' if covered else ''}{_means(result)}"
@@ -221,7 +221,7 @@ def _left_out(result: Mapping[str, Any]) -> str:
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
-    """Warn if scores do not rank well, and if another error costs most on found pairs."""
+    """Warn if scores do not rank well, and if found pairs have another costliest error."""
     if not ranks_errors(result):
         return []
     result = of_held_images(result)

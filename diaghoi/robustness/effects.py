@@ -350,8 +350,8 @@ def perspective_distortion(
 ) -> Array:
     """View the picture at an angle, through a lens that bends straight lines.
 
-    One random side lies farther away and looks shorter; the lens bends outwards (barrel) or inwards
-    (pincushion). Outside the picture, pixels are black.
+    One random side lies farther away and looks shorter; the lens bends lines outwards (barrel) or
+    inwards (pincushion). Outside the picture, pixels are black.
     """
     cv2 = opencv()
     far, bends = int(rng.integers(4)), 1 if rng.random() < 0.5 else -1

@@ -1,7 +1,7 @@
 """Profile of a detector under every condition: its score, MRI and CRI, and the growth of errors.
 
-MRI and CRI are the indices of the RoHOI paper (equations 1 and 2). The metric is any score of the
-report.
+MRI and CRI are the indices of the RoHOI paper (equations 1 and 2). MRI and CRI can be computed from
+any score of the report.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ box.
 The annotated word may still be found: a detector that scores every verb of a pair often predicts
 the annotated word too. Words without a true positive are therefore counted separately.
 
-The assigned triplet alone does not show whether the word is found, because a prediction may be
-assigned to an action that its person performs with another object.
+Whether the assigned triplet is found does not settle whether the word is found: the triplet may be
+an action of the same person with another object.
 """
 
 from __future__ import annotations

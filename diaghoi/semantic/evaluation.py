@@ -33,7 +33,7 @@ from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interac
 
 Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
-"""What results say about each free word of the predictions."""
+"""Keys that describe each free word of the predictions in a result."""
 NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
 """Text of the note on images without predictions; the number of these images precedes the text."""
 
@@ -470,7 +470,7 @@ def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> lis
     ambiguous = list(dict.fromkeys(fitted.ambiguous))
     if ambiguous:
         notes.append(
-            f"{len(ambiguous)} {what} have several senses in the table '{name}', and no sense is "
-            f"specified: {some_of(ambiguous)}"
+            f"several senses in the table '{name}', none of them specified, of {len(ambiguous)} "
+            f"{what}: {some_of(ambiguous)}"
         )
     return notes

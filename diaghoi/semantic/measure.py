@@ -40,7 +40,7 @@ class Measure:
     theta : float
         Lowest IoU at which both boxes are found.
     delta : float
-        Similarity from which an unmatched prediction is a false positive of its closest class.
+        Lowest similarity at which an unmatched prediction is a false positive of its closest class.
     rule : {"algorithm", "figure"}
         Classes with which an unmatched prediction is compared: the classes annotated in its image,
         as in algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement.

@@ -84,8 +84,8 @@ def select_triplets(
     """Choose the evaluated triplets of annotations and predictions of the same images.
 
     Classes that the protocol does not count, such as `no_interaction`, are omitted; combinations of
-    verb and object that are not a class of the data set are kept. On V-COCO, roles with an object
-    box are evaluated.
+    verb and object that are not a class of the data set are kept. On V-COCO, only roles with an
+    object box are evaluated.
     """
     # The last entry is for triplets of no class, -1.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), True)

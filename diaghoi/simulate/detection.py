@@ -38,8 +38,8 @@ MOST_OF_A_KIND = 15  # maximum number of persons, and of other objects, kept per
 # Logits of box scores, for instances and for background.
 INSTANCE_LOGIT = 1.8
 BACKGROUND_LOGIT = -1.0
-# Shares of background mistaken for a person, and for an instance in the image; the rest can be
-# mistaken for any category.
+# Shares of background boxes labelled as a person, and as the category of an instance in the image;
+# the rest get a random category.
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 

@@ -15,7 +15,7 @@ from diaghoi.statistics.slice_figures import Sliced
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FoundAt:
-    """Precision at which each of T annotated triplets is found, as a function of the images.
+    """Precision at which each of T annotated triplets is found, and how each image changes it.
 
     Parameters
     ----------

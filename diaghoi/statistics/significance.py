@@ -346,9 +346,9 @@ def sample_pair(
     Returns
     -------
     dict of tuple
-        For each name, two float64 arrays: (at most B,) deviations of the resampled differences from
-        their mean, and (B,) differences between the models after an exchange on each image with
-        probability one half.
+        For each name, two float64 arrays: the deviations of the resampled differences from their
+        mean, at most B; and B differences between the models after their results are swapped, on
+        each image with probability one half.
     """
     names = tuple(names)
 

@@ -134,9 +134,9 @@ class Search:
             name = first.labels[0] or "the detector"
             less = shown(abs(first.difference), "percent")
             what = (
-                f"{name} finds its triplets at a mean precision of "
-                f"{shown(first.values[1], 'percent')} %, {less} points below others of their "
-                "classes"
+                f"{name} finds the triplets of the slice at a mean precision of "
+                f"{shown(first.values[1], 'percent')} %, {less} points below other triplets of the "
+                "same classes"
             )
         else:
             elsewhere, here = (shown(each, "points") for each in first.values)
@@ -360,7 +360,8 @@ def _chosen(
         best = int(np.argmax(statistic))
         if statistic[best] <= reach:
             return
-        # A slice of two attributes must stand out beyond the slices of each attribute alone.
+        # A slice of two attributes must still stand out after removing the effect of the slice of
+        # either attribute.
         for simple in np.argsort(-statistic).tolist():
             if set(found[simple]) < set(found[best]) and given([*those, simple])[best] <= reach:
                 best = simple

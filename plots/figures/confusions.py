@@ -45,7 +45,8 @@ SCALE = "ΔmAP (points)"
 NAME_ROOM = 1.25  # inches
 NAMES = (
     "Wrong verb (verb annotated for the pair; V-COCO: on found pairs, without an object box for "
-    "the person). The annotated verb may be found as well. If several verbs are annotated, the "
+    "the person). Another prediction may find the annotated verb. If several verbs are annotated, "
+    "the "
     "verb that the prediction is assigned to counts, or else the first. Number: mAP gained by "
     "repairing only these predictions; gains do not add up."
 )

@@ -133,7 +133,7 @@ FUNCTIONS[error_profile.__name__] = error_profile
 def _heat_map(
     ax: Axes, shares: FloatArray, names: Sequence[str], most: float, *, written: bool, signed: bool
 ) -> None:
-    """Draw shares in percent, or their differences, up to the value of the darkest colour."""
+    """Draw shares in percent, or their differences; ``most`` has the darkest colour."""
     import seaborn
 
     seaborn.heatmap(

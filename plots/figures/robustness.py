@@ -176,7 +176,8 @@ def _radar(ax: Any, names: Sequence[str], rows: Sequence[Sequence[float | None]]
     ax.plot(circle, np.full_like(circle, CIRCLE), **REFERENCE)
     top = 1.05 * max([CIRCLE, *(value for row in rows for value in row if value is not None)])
     ax.set_ylim(0, top)
-    # The outer ring or the reference line would cut through a number near that line.
+    # Numbers close to the outer ring or the reference line are omitted, because the line would cut
+    # through them.
     ax.set_yticks([tick for tick in MaxNLocator(5).tick_values(0, top) if 0 < tick < 0.85 * top])
     ax.set_rlabel_position(180 / max(len(names), 1))
 
@@ -381,7 +382,8 @@ def _draw_severities(figure: Figure, models: Sequence[ModelData]) -> None:
     chosen = {row.corruption for row in first if row.chosen} or _most_costly(tables)
     severities = sorted({row.severity for row in first})
     names = {row.corruption: row.abbreviation for row in first if row.corruption in chosen}
-    room = len(severities)  # a corruption takes its severities plus half a step on both sides
+    # Steps of a corruption: between severities, plus half a step on both sides.
+    room = len(severities)
     for number, table in enumerate(tables):
         for block, corruption in enumerate(names):
             scores = [row.score for row in table if row.corruption == corruption]
@@ -536,7 +538,7 @@ Quantity = Literal["delta_map", "shares"]
 PANEL, TITLE_LINE, AROUND = 1.1, 0.11, 0.55  # heights: panel, title line, and all labels
 LOW = 0.72  # height of a panel if each error has a panel
 NARROWEST = 1.2  # least width of a panel in which all errors can be distinguished
-SCALE, WIDE_SCALE = 0.45, 0.7  # room left of the first panel, without and with an error name
+SCALE, WIDE_SCALE = 0.45, 0.7  # room to the left of the first panel, without and with an error name
 GAP = 0.06  # beside each panel
 MOST_ROWS = 4  # largest number of rows of panels, if each model has its own panels
 WITH_BANDS = 5  # largest number of models whose bands can be distinguished in one panel

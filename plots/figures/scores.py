@@ -113,7 +113,7 @@ def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
         few = table.counts[filled] < FEW
         for some, fill in ((~few, style["color"]), (few, "white")):
             if not some.any():
-                continue  # empty unclipped markers take up space at the edge of the figure
+                continue  # unclipped lines without points take up space at the edge
             ax.plot(
                 score[some],
                 precision[some],
@@ -269,7 +269,7 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
         if not curve["threshold"]:
             raise NotApplicable("nothing is predicted")
         if not found["annotated"]:
-            raise NotApplicable("no annotated triplet counts")
+            raise NotApplicable("none of the annotated triplets is counted")
         errors = {
             name: np.array(counts, dtype=np.float64) / images
             for name, counts in curve["errors"].items()

@@ -114,7 +114,7 @@ def test_a_subject_that_is_no_person_is_called_by_its_name() -> None:
     first, second = worst_cases(diagnosis, annotations, predictions, "human_box")
     said = (
         "The object box is right (IoU 1.00), but the subject is called car, not person; its box "
-        "fits one annotated as car (IoU 1.00)."
+        "fits a box annotated as car (IoU 1.00)."
     )
     assert [first.sentence, second.sentence] == [said, said]
     assert paired_with_itself(diagnosis, annotations, predictions)["count"] == 0
@@ -132,11 +132,11 @@ def test_an_object_of_another_category_is_named() -> None:
     case = only(rows, "object_box")
     assert case.sentence == (
         "The human box is right (IoU 1.00), but the object box overlaps no annotated car; it fits "
-        "one annotated as bicycle (IoU 1.00)."
+        "a box annotated as bicycle (IoU 1.00)."
     )
     without_car = only(rows, "object_box", boxes=BOXES[:4])
     assert without_car.sentence.endswith(
-        "the object box fits one annotated as bicycle (IoU 1.00); none is annotated as car."
+        "the object box fits a box annotated as bicycle (IoU 1.00); no box is annotated as car."
     )
     nowhere = only([(ANN, CAR, FAR, WASH, 0.5)], "object_box", boxes=BOXES[:4])
     assert nowhere.sentence.endswith("but no box is annotated as car.")
@@ -219,8 +219,8 @@ def test_an_action_may_stand_for_a_pair_that_its_boxes_do_not_reach() -> None:
     case = only(rows, "action", truth=[*TRUTH, (0, 3, HOLD)])
     assert case.sentence.endswith("'wash' is not annotated for it, only 'ride'.")
     assert case.repair == (
-        "becomes a true positive of hold bicycle (IoU 1.00 and 0.00), for a pair that its boxes do "
-        "not reach"
+        "becomes a true positive of hold bicycle (IoU 1.00 and 0.00), for a pair that the "
+        "predicted boxes do not reach"
     )
 
 
@@ -260,8 +260,8 @@ def test_a_missed_triplet_says_how_close_predictions_come() -> None:
         annotated_human=ANN,
         annotated_object=ANNS,
         sentence="Nothing finds this triplet, and no wrong prediction is assigned to it: no "
-        "person box of a predicted pair overlaps it and no bicycle box of a predicted pair "
-        "overlaps it.",
+        "person box of a predicted pair overlaps the annotated box and no bicycle box of a "
+        "predicted pair overlaps the annotated box.",
         repair="no longer counts among the annotated triplets of ride bicycle",
     )
     (case, _) = cases([], "missed_gt")
@@ -449,12 +449,12 @@ V_COCO = [
         (PERSON_BOX, "hold obj", CUP, "true_positive", "the object box fits (IoU 1.00), and 'hold"),
         (OTHER, "sit instr", None, "true_positive", "(IoU 1.00), no object box is annotated, and"),
         (PERSON_BOX, "sit instr", None, "action", "annotated for this person, only 'hold obj'."),
-        (PERSON_BOX, "hold obj", OTHER, "association", "fits one annotated as person (IoU 1.00)"),
+        (PERSON_BOX, "hold obj", OTHER, "association", "fits a box annotated as person (IoU 1.00)"),
         (PERSON_BOX, "hold obj", OTHER, "association", "annotated object is a different one (IoU"),
         (PERSON_BOX, "hold obj", PERSON_BOX, "association", "object box fits the same person (IoU"),
         (OTHER, "hold obj", CUP, "association", "but 'hold obj' is not annotated for this person"),
         (OTHER, "sit instr", CUP, "association", "but the annotation has no object box"),
-        (CUP, "hold obj", CUP, "association", "overlaps no annotated person, but fits one annotat"),
+        (CUP, "hold obj", CUP, "association", "overlaps no annotated person, but fits a box annot"),
         (PERSON_BOX, "hold obj", VOID, "object_box", "object box overlaps no annotated box."),
         (PERSON_BOX, "hold obj", None, "object_box", "but no object box is predicted where one is"),
         (VOID, "hold obj", CUP, "human_box", "overlaps no annotated person; the object box"),
@@ -483,7 +483,7 @@ def test_v_coco_counts_people_and_roles_alone() -> None:
     missed = worst_cases(diagnosis, truth, found, "missed_gt")
     assert [(c.annotated, c.annotated_object) for c in missed] == [("sit instr", None)]
     assert missed[0].sentence.endswith(
-        "is assigned to it: no human box of a predicted pair overlaps it."
+        "is assigned to it: no human box of a predicted pair overlaps the annotated box."
     )
 
 
@@ -491,7 +491,7 @@ def test_v_coco_counts_people_and_roles_alone() -> None:
     ("role", "words"),
     [
         ((28, 8, 36, 16), "the best object box of a predicted pair reaches IoU 0.02."),
-        (VOID, "no object box of a predicted pair overlaps it."),
+        (VOID, "no object box of a predicted pair overlaps the annotated box."),
         (
             (-100, -100, 20, 0),
             "the best object box of a predicted pair reaches less than IoU 0.01.",
@@ -507,7 +507,9 @@ def test_v_coco_roles_without_a_box_are_no_boxes_near_a_missed_triplet(role: Any
     truth, found = v_coco.annotations(V_COCO), v_coco.predictions([rows])
     missed = worst_cases(diagnose(truth, found), truth, found, "missed_gt")
     (case,) = [case for case in missed if case.annotated == "hold obj"]
-    assert case.sentence.endswith(f"no human box of a predicted pair overlaps it and {words}")
+    assert case.sentence.endswith(
+        f"no human box of a predicted pair overlaps the annotated box and {words}"
+    )
 
 
 @pytest.mark.parametrize("kind", ["swig-hoi", "described"])
@@ -633,9 +635,11 @@ def test_kinds_need_similarities_of_these_predictions() -> None:
     known = similar([0.1], ["wrong"], [0])
     with pytest.raises(InputError, match="kinds near: only the errors action and object_box"):
         cases(WRONG_VERBS[:1], "action", kinds=("near",))
-    with pytest.raises(InputError, match="have a kind; give one of these"):
+    with pytest.raises(InputError, match="have a kind; give one of these errors"):
         cases(WRONG_VERBS[:1], "duplicate", similarities=known, kinds=("near",))
-    with pytest.raises(InputError, match="are of 1 predicted triplets, and there are 2: give"):
+    with pytest.raises(
+        InputError, match="are of 1 predicted triplets, but the predictions have 2: give"
+    ):
         cases(WRONG_VERBS, "action", similarities=known)
     with pytest.raises(InputError, match=r"kind 'nar': not known \(did you mean 'near'\?\)"):
         cases(WRONG_VERBS[:1], "action", similarities=known, kinds=("nar",))

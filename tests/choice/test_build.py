@@ -244,7 +244,9 @@ def test_the_candidates_of_v_coco_are_what_is_annotated_with_the_object() -> Non
 def test_a_data_set_that_images_do_not_tell_is_named(tmp_path: Path) -> None:
     own = replace(annotated(), names=np.array([f"{n}.jpg" for n in range(6)]))
     made = built(own)
-    assert made.notes[-1].startswith("images like 0.jpg do not show the data set; give --dataset")
+    assert made.notes[-1].startswith(
+        "image names like 0.jpg do not reveal the data set; give --dataset"
+    )
     assert reread(made, tmp_path, 2, dataset="hico-det").dataset == "hico-det"
 
 

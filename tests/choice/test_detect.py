@@ -128,7 +128,7 @@ def test_what_is_missing_is_counted_and_named() -> None:
     assert [each.how for each in answers.answers] == ["detected", "missing"]
     assert answers.notes == (
         "d.pkl: 1 of 2 questions are on images without predictions and count as empty: HICO_1.jpg",
-        "d.pkl: finds the person in 0 of 2 questions; in all others it picks nothing",
+        "d.pkl: finds the person in 0 of 2 questions; the answers to all other questions are empty",
     )
 
 

@@ -130,7 +130,7 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
     candidates = bicycle("push", "walk", "no_interaction", "jump")
     (said,) = judge.judge([replace(rider, candidates=candidates)])
     assert said == dict(zip(bicycle("push", "walk", "no_interaction"), (YES, NO, NO), strict=True))
-    assert judge.notes[-1].startswith("t: does not have")
+    assert judge.notes[-1].startswith("t: lacks 8 of 13")
     assert "jump" in judge.notes[-1]
 
 
@@ -161,7 +161,9 @@ def test_a_csv_of_verdicts_is_read(tmp_path: Path) -> None:
     assert said(judge, 0, "push", "walk", "hold") == {"push": NO, "walk": NO}
     assert said(judge, 1, "push", "walk") == {"push": YES, "walk": NO}
     assert said(judge, None, "push", "walk") == {"walk": NO}
-    assert judge.notes == (f"{tmp_path / 'v.csv'}: 1 of its images are not asked about: z.jpg",)
+    assert judge.notes == (
+        f"{tmp_path / 'v.csv'}: verdicts on images outside the questions (1): z.jpg",
+    )
 
 
 def test_json_lines_of_verdicts_are_read(tmp_path: Path) -> None:
@@ -194,11 +196,11 @@ BAD_ROWS = {
     },
     "a.jpg,0,push,bicycle,no\na.jpg,0,push,bicycle,yes": "line 3: contradicts line 2 about 'push b",
     "z.jpg,0,push,bicycle,no": "no verdict on any of the 2 images.*a.jpg.*z.jpg",
-    "": "no verdict on any of the 2 images.*first here is none",
+    "": "no verdict on any of the 2 images.*first in the file is none",
 }
 PUSH = '"image": "a.jpg", "class": "push bicycle", "verdict"'
 BAD_FILES = {
-    "": "no verdict on any of the 2 images.*first here is none",
+    "": "no verdict on any of the 2 images.*first in the file is none",
     "image,person,verb,object,veredict\na.jpg,0,push,bicycle,no\n": "'verdict' is missing .did you",
     "picture,verdict\na.jpg,no\n": "line 2: 'image' is missing",
     '{"image": "a.jpg"': "v.txt: cut off or damaged JSON",

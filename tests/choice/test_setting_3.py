@@ -146,7 +146,10 @@ BAD = [
         ({"HICO_0.jpg": [box]}, "is not a box")
         for box in ([1, 2, 3, 1e999], [1, 2, 3, 10**400], [9, 2, 3, 4])
     ),
-    ({"x.jpg": [[1, 2, 3, 4]]}, "none of the 1 images is asked about .*'x.jpg' here and 'HICO_0"),
+    (
+        {"x.jpg": [[1, 2, 3, 4]]},
+        "none of the 1 images is asked about .*'x.jpg' in this file and 'HICO_0",
+    ),
     ({}, "none of the 0 images"),
 ]
 

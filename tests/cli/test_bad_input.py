@@ -41,8 +41,9 @@ BAD_VALUES: dict[str, tuple[Any, str]] = {
     ),
     "another split": (
         lambda found: [image.update(filename=f"train_{image['filename']}") for image in found],
-        "preds.pkl: none of the 2 images is annotated in gt.pkl; the first is 'train_one.jpg' here "
-        "and 'one.jpg' there; are these predictions for another split or data set?",
+        "preds.pkl: none of the 2 images is annotated in gt.pkl; the first image is "
+        "'train_one.jpg' in the predictions and 'one.jpg' in the annotations; are the predictions "
+        "for another split or data set?",
     ),
     "missing key": (
         lambda found: found[1]["hoi_prediction"][0].pop("score"),
@@ -100,8 +101,8 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("folder",), "folder: "),
         (
             ("preds.pkl", "--image-labels", "preds.pkl"),
-            "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "
-            "anno.mat",
+            "preds.pkl: holds predictions (triplet-lists), not image labels; image labels are in "
+            "HICO's anno.mat",
         ),
         (("preds.pkl", "--image-labels", "text"), "text: not a MATLAB file; image labels are in H"),
         (

@@ -49,7 +49,7 @@ def test_a_file_that_nobody_wrote_by_hand(run) -> None:
     Path("study.toml").write_text("[[model]]\nlabel = 'a'\n" * 200_000)
     done = run("figures", "study.toml", "--out", "new")
     assert done.code == 2
-    assert "study.toml: has 4,400,000 bytes, and a TOML file may have 4,194,304" in done.err
+    assert "study.toml: has 4,400,000 bytes, and a TOML file may have at most 4,194,304" in done.err
     # A large prediction file in the place of a study is not a study that is too long.
     Path("preds.npz").write_bytes(b"PK\x03\x04\xff" * 1_000_000)
     done = run("figures", "preds.npz", "--out", "new")

@@ -186,7 +186,10 @@ def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
     gt, preds = save("gt.pkl", truth), save("p.pkl", found)
     done = run(*CASES, preds, "--annotations", gt, *words)
     assert (done.code, done.out[:22]) == (0, "cases.html: 1 case: hu")
-    assert "Note: the font lacks some letters of the names; boxes replace them\n" in done.err
+    assert (
+        "Note: the font lacks some letters of the names; the figure shows placeholders for these "
+        "letters\n" in done.err
+    )
     page = Page(alone / "cases.html")
     assert not page.all("script")
     assert "日本 & $x <script>alert(1)</script>" in page.text
@@ -298,7 +301,11 @@ def test_the_page_tells_similarity_and_its_tables(run, files, meanings) -> None:
     assert show(run, files, *meanings, "--out", "cases.html").code == 0
     text = " ".join(Page(Path("cases.html")).text.split())
     assert "Similarity to ride bicycle 0.812: near." in text
-    assert "σ = 0.5 S_v + 0.5 S_o: verbs by the table verbs (verbs.csv), objects by" in text
+    assert (
+        "σ = 0.5 S_v + 0.5 S_o, with the other classes annotated at both boxes (or, if predictions "
+        "are matched by person, with the other actions of the person): verbs by the table verbs "
+        "(verbs.csv), objects by" in text
+    )
     assert "Only errors" not in text
 
 

@@ -51,7 +51,7 @@ def test_inspect_predictions(run, data) -> None:
     facts = [" ".join(line.split()) for line in lines]
     assert facts[2] == "images 12"
     assert lines[-2:] == [
-        "Nothing looks wrong in the file itself; add --annotations to compare it with its "
+        "Nothing looks wrong in the file itself; add --annotations to compare the file with "
         "annotations.",
         f"Next: diaghoi report {data.predictions} --annotations FILE",
     ]
@@ -84,8 +84,8 @@ def test_inspect_reads_the_first_images_of_a_large_file(run, found, truth, monke
     assert result["facts"]["triplets"] == sample["images"]
     assert not any("are not in this file" in warning for warning in result["warnings"])
     shown = run("inspect", file)
-    read = f" MB: only its first {sample['images']:,} images are read, and everything below"
-    assert f"{read} refers to them.\n" in shown.out
+    read = f" MB: only the first {sample['images']:,} images are read, and everything below"
+    assert f"{read} refers to these images.\n" in shown.out
 
 
 def test_inspect_reads_all_of_a_large_file_that_has_no_first_images(run, found, truth, monkeypatch):
@@ -113,7 +113,7 @@ def test_inspect_spreads_over_a_large_file_of_the_package(run, data, monkeypatch
     assert result["facts"]["triplets"] < whole["triplets"]
     assert (
         f"The file has 12 images, {whole['boxes']:,} boxes, {whole['triplets']:,} triplets: only 6 "
-        "images spread over it are read" in run("inspect", data.columnar).out
+        "images spread over the file are read" in run("inspect", data.columnar).out
     )
 
 
@@ -196,7 +196,7 @@ def test_convert_says_what_it_cuts(run, shared: Path) -> None:
     # The official figures take 100, so no fewer are kept.
     done = run("convert", source, "p.npz", "--read", "top=7")
     assert "19,882 triplets" in done.out
-    assert "cut to the 100 best triplets of each image, the minimum that a reader keeps" in done.err
+    assert "cut to the 100 best triplets of each image, the fewest that are read" in done.err
 
 
 def test_convert_of_pairs_alone(run, data) -> None:

@@ -152,8 +152,9 @@ def test_a_threshold_of_pair_scores_is_called_that(run, detectors, without_box_s
         assert "With pair score threshold 0.3" in text
         assert "With detection threshold" not in text
     for text in (done.out, tex, md):
-        assert "The file has no detection scores, so pair scores decide: one, two." in " ".join(
-            text.split()
+        assert (
+            "The threshold applies to pair scores if a file has no detection scores: one, two."
+            in " ".join(text.split())
         )
 
 
@@ -162,7 +163,10 @@ def test_detectors_whose_threshold_is_not_of_the_same_scores(run, detectors, wit
     truth = ("--annotations", detectors / "gt.npz", "--also", "detection-threshold=0.3")
     text = run("compare", *files, *truth).out
     assert "\nWith detection threshold 0.3, %\n" in text
-    assert "The file has no detection scores, so pair scores decide: one." in " ".join(text.split())
+    assert (
+        "The threshold applies to pair scores if a file has no detection scores: one."
+        in " ".join(text.split())
+    )
     alone = run("report", files[0], *truth).out
     assert "\nPair score threshold 0.3 " in alone
     assert "the file has no detection scores" in alone
@@ -282,7 +286,7 @@ def test_studies_on_several_data_sets_are_compared_together(refuse, run, put, al
     assert "\nV-COCO\n  b " in done.out
     saved = json.loads(run("compare", "both.toml", "--json", "-").out)
     assert [each["dataset"] for each in saved["studies"]] == ["hico-det", "v-coco"]
-    assert "--protocol: both.toml lists studies on several data sets; set this in" in refuse(
+    assert "--protocol: both.toml lists studies on several data sets; set the value in" in refuse(
         "compare", "both.toml", "--protocol", "diag-hoi"
     )
     assert "both.toml: studies: lists other studies, but a study with" in refuse(
@@ -499,9 +503,9 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
         (
             ("study.toml", "a.json"),
-            "study.toml: a study must be the only file; list the other files in it",
+            "study.toml: a study must be the only file; list the other files in the study",
         ),
-        (("study.toml", "--labels", "x"), "--labels: study.toml already sets this for each model"),
+        (("study.toml", "--labels", "x"), "--labels: study.toml sets the value for each model"),
         (("none.json", "--table", "pears"), "--table 'pears': there is no such table (did you mea"),
         (("a.json", "--table", "dmap (unseen)"), "give some of Official mAP, mAP under hico-det-5"),
         (("a.json", "--columns", "recal"), "--columns 'recal': there is no such column (did you"),
@@ -613,7 +617,7 @@ def test_what_cannot_be_explained(refuse, detectors: Path, put) -> None:
     words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--also", "explain")
     assert "--also explain: compares models; give at least two" in refuse("compare", *words)
     put("a.json")
-    assert "a.json: is a saved result, but --also explain follows single predictions" in refuse(
+    assert "a.json: is a saved result, but --also explain compares single predictions" in refuse(
         "compare", "a.json", *words
     )
 

@@ -98,7 +98,11 @@ def test_bad_folders_and_a_missing_library_are_refused_in_one_line(run, images, 
     for folders, message in (
         (("none", "out"), "none: there is no such folder; give the folder with the pictures"),
         ((images, images / "one.jpg"), "cannot be the output folder"),
-        ((images, "out"), "corruptions and masks need opencv-python-headless, which is not installed: pip install"),
+        (
+            (images, "out"),
+            "corruptions and masks need opencv-python-headless, which is not installed: pip "
+            "install",
+        ),
     ):
         left = run(*CORRUPT, *folders)
         assert (left.code, left.err.count("\n")) == (2, 1)

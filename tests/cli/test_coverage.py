@@ -102,7 +102,7 @@ def test_only_predicted_images_are_evaluated(report, folder: Path) -> None:
     assert lines[0] == "few on HICO-DET, 30 of 120 annotated images (hico-det-520)"
     assert lines[1].startswith("30 of 120 annotated images: Official mAP ")
     assert "cost most" in " ".join(lines[:6])
-    assert "the 30 images of all files are evaluated; left out are 90 annotated images" in done.err
+    assert "only 30 images in all files; left out are 90 annotated images" in done.err
     result = as_json(report("few", "--only-predicted-images", "--json", "-"))
     assert result["coverage"] == {
         "annotated_images": 120,
@@ -146,7 +146,9 @@ def test_a_comparison_takes_the_images_of_all_files(run, folder: Path) -> None:
     done = run("compare", *files, *words, "--only-predicted-images", "--json", "-")
     found = as_json(done)
     assert found["images"] == 10
-    assert any("--only-predicted-images: the 10 images of" in note for note in found["notes"])
+    assert any(
+        "--only-predicted-images: only 10 images in all files" in note for note in found["notes"]
+    )
     images = list(range(20, 30))
     truth = read(folder, "gt").take(images)
     for name, first in (("few", 20), ("others", 0)):
@@ -157,7 +159,7 @@ def test_a_comparison_takes_the_images_of_all_files(run, folder: Path) -> None:
 
 def test_saved_results_keep_their_images(refuse, run, report, folder: Path, alone: Path) -> None:
     report("few", "--json", alone / "few.json")
-    assert "is a saved result, but --only-predicted-images takes images out; give the" in refuse(
+    assert "is a saved result, but --only-predicted-images leaves out images; give the" in refuse(
         "compare", alone / "few.json", "--only-predicted-images"
     )
     assert "predictions for 30 of 120" in run("compare", alone / "few.json").out

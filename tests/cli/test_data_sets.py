@@ -191,7 +191,7 @@ def test_descriptions_are_refused_in_one_line(hoi_a, refuse, run, alone) -> None
     assert done.code == 2
     assert done.err == (
         "diaghoi: error: mine: the description names no annotations; add 'annotations = "
-        '"FILE"\' to it, or give them with --annotations FILE\n'
+        '"FILE"\' to the description, or give --annotations FILE\n'
     )
     done = run("report", predictions, "--dataset", "mine.toml", "--annotations", alone)
     assert done.err == f"diaghoi: error: {alone}: is a folder; give the annotation file in it\n"
@@ -202,7 +202,7 @@ def test_options_of_hico_det_are_refused(hoi_a: Files, run: Callable[..., Any]) 
     words = ("report", hoi_a.predictions["one_stage"], "--dataset", hoi_a.description)
     for more, problem in (
         (("--zero-shot", "RF-UC"), "unknown zero-shot split 'RF-UC'; known for mine: none; give"),
-        (("--protocol", "mine,rare=test"), "mine has no rare classes by test instances"),
+        (("--protocol", "mine,rare=test"), "mine has no counts of test instances, so rare cla"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for mine; choose hico-det, "),
         (("--read", "objects=coco91"), "--read objects: unknown numbering 'coco91'; known: mine"),
     ):
@@ -268,8 +268,8 @@ def test_other_evaluators_are_those_of_hico_det(swig, run) -> None:
     done = run("report", swig[0], "--also", "rosetta", "--json", "x.json")
     assert done.code == 2
     assert done.err.endswith(
-        "--also rosetta: compares the HICO-DET evaluators of code bases; these data belong to "
-        "swig-hoi, so leave it out\n"
+        "--also rosetta: compares evaluators of HICO-DET, but the data belong to swig-hoi; leave "
+        "the option out\n"
     )
     assert not Path("x.json").exists()
 

@@ -73,7 +73,7 @@ def test_all_figures_of_a_study(run, study, alone) -> None:
     assert written == {f"{name}.svg" for name in FIGURES if name not in skipped}
     shown = [line.split(": ")[0] for line in done.out.splitlines()]
     assert shown == [f"pictures/{name}.svg" for name in FIGURES if name not in skipped]
-    assert "Note: delta_map_backbone: not drawn: it shows models of one name" in done.err
+    assert "Note: delta_map_backbone: not drawn: the figure shows models of one name" in done.err
 
 
 def test_formats_and_column(run, study, alone) -> None:
@@ -123,7 +123,9 @@ def test_saved_results_serve_the_figures_that_they_can(run, study, alone) -> Non
     done = run("figures", study("one.npz", "two.json"), "--out", "x", "--only", QUICK)
     assert done.code == 0
     assert len(done.out.splitlines()) == 2
-    assert "Note: error_shares: without m1: a saved result is not enough for it; " in done.err
+    assert (
+        "Note: error_shares: without m1: a saved result is not enough for this figure; " in done.err
+    )
 
 
 def test_saved_diagnoses_are_drawn_without_annotations(run, study, alone) -> None:
@@ -199,7 +201,7 @@ def test_one_class(refuse, run, study, files, alone) -> None:
 def test_letters_that_the_font_lacks(run, study, alone) -> None:
     done = run("figures", study("two.json", label0="模型"), "--out", "x", "--only", "delta_map")
     assert done.code == 0
-    assert "Note: delta_map: the font lacks some letters of the names; boxes" in done.err
+    assert "Note: delta_map: the font lacks some letters of the names; the figure" in done.err
 
 
 def test_annotations_are_found_as_for_a_report(run, study, files, alone, monkeypatch) -> None:

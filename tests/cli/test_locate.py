@@ -111,8 +111,8 @@ def test_what_was_passed_over_is_said(run, data, monkeypatch) -> None:
     [
         (
             '[hico-det]\nannotations = "gone.pkl"',
-            "diaghoi.toml: [hico-det] annotations: gone.pkl: no such file; correct the path: it "
-            "starts from diaghoi.toml",
+            "diaghoi.toml: [hico-det] annotations: gone.pkl: no such file; correct the path, which "
+            "is relative to diaghoi.toml",
         ),
         (
             '[hico-det]\nannotations = "."',
@@ -182,6 +182,6 @@ def test_unknown_data_set_comes_first(run, data) -> None:
     done = run("report", data.predictions, "--dataset", "hico")
     assert done.err == (
         "diaghoi: error: unknown data set 'hico' (did you mean 'hico-det'?); known: hico-det, "
-        "v-coco, v-coco-thesis, hoi-a-verbs, swig-hoi, hoi-a, and any that a .toml file "
-        "describes\n"
+        "v-coco, v-coco-thesis, hoi-a-verbs, swig-hoi, hoi-a, and any data set that a .toml "
+        "file describes\n"
     )

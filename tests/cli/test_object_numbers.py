@@ -63,7 +63,9 @@ def test_labels_show_the_numbering(run, numbering: str) -> None:
 def test_annotated_boxes_name_the_numbering(refuse, run, numbering: str) -> None:
     files(numbering, both=True)
     usual = USUAL[numbering]
-    text = f"are close to an annotated object, and that {usual} and {numbering} number differently, "
+    text = (
+        f"are close to an annotated object, and that {usual} and {numbering} number differently, "
+    )
     hint = f" % would: give --read objects={numbering}"
     told = refuse("report", *GIVEN)
     assert text in told

@@ -148,8 +148,9 @@ def test_results_and_notes_are_kept_apart(run, data) -> None:
 def test_hopeless_predictions_are_said_to_be_so(refuse, run, data, alone: Path) -> None:
     found = diaghoi.read_predictions(data.predictions)
     write(alone / "p.npz", replace(found, box_xyxy=found.box_xyxy / 640))
-    assert "(instances_test2015.json, anno_bbox.mat); give --force to evaluate it anyway" in refuse(
-        "report", "p.npz", "--annotations", data.annotations
+    assert (
+        "(instances_test2015.json, anno_bbox.mat); give --force to evaluate the predictions anyway"
+        in refuse("report", "p.npz", "--annotations", data.annotations)
     )
     words = ("--annotations", data.annotations, "--force")
     forced = run("report", "p.npz", *words)
@@ -264,8 +265,8 @@ def test_image_labels_that_are_found_and_do_not_fit(run, data, labels: Path) -> 
     result = json.loads(done.out)
     assert result["official"]["known_object"]["source"] == "box annotations"
     assert result["notes"][0] == (
-        f"{labels}, from diaghoi.toml, does not label all of these images: Known Object uses "
-        f"the box annotations"
+        f"{labels}, from diaghoi.toml, does not label all images: Known Object uses the box "
+        f"annotations"
     )
 
 
@@ -278,8 +279,8 @@ def test_broken_image_labels_that_are_found(run, data, alone: Path) -> None:
     (alone / "other.mat").write_text("nothing")
     done = run("report", data.predictions, "--annotations", data.annotations)
     assert done.err == (
-        "diaghoi: error: other.mat: not a MATLAB file; image labels are in HICO's anno.mat; it is "
-        "from diaghoi.toml: correct or remove it there\n"
+        "diaghoi: error: other.mat: not a MATLAB file; image labels are in HICO's anno.mat; the "
+        "file comes from diaghoi.toml: correct or remove the file\n"
     )
 
 
@@ -319,7 +320,7 @@ def test_groups_of_classes_are_columns(data, refuse, run: Any, tmp_path: Path) -
     groups.write_text('{"mine": [0, 8]}')
     done = run("report", *files, "--groups", groups)
     assert f"! {groups.name}: " in done.out
-    assert "from 0, because one of them is 0" in " ".join(done.out.split())
+    assert "from 0, because one class number is 0" in " ".join(done.out.split())
     done = run("report", *files, "--groups", groups, "--zero-shot", "UO")
     assert done.code == 2
     assert done.err == "diaghoi: error: --zero-shot and --groups: give only one of them\n"

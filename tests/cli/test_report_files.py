@@ -131,7 +131,8 @@ def test_a_label_with_a_folder_names_no_files_in_a_folder(report, alone: Path) -
 def test_labels_that_make_odd_names(report, alone: Path) -> None:
     words = ("--label", "[bold]x $a$ 模", *outs("f.pdf"))
     assert (
-        "Note: the font lacks some letters of the names; boxes replace them" in report(*words).err
+        "Note: the font lacks some letters of the names; the figure shows placeholders for these "
+        "letters" in report(*words).err
     )
     assert report(*words, "-q").err == ""
 
@@ -159,7 +160,7 @@ def test_a_figure_without_numbers_is_left_out(run, alone: Path) -> None:
     scored = {"file_name": "a.jpg", "predictions": boxes, "hoi_prediction": [hold | {"score": 0.5}]}
     found.write_text(json.dumps([scored]))
     done = run("report", found, "--annotations", truth, "--force", "--out", "f.pdf")
-    assert "f.pdf: not drawn: the results have no numbers for it" in done.err
+    assert "f.pdf: not drawn: the results have no numbers for this figure" in done.err
     assert "Wrote" not in done.err
     assert not (alone / "f.pdf").exists()
 

@@ -127,9 +127,9 @@ REFUSED = {
     "--protocol top-of-class=99999999999999999999": "protocol.top_of_class: is 999999999",
     "--protocol iou=.5,iou=.6": "--protocol iou=.6: iou is given twice; give one value",
     "--protocol ap=are": "protocol.average_precision: is 'are' (did you mean 'area'?); give",
-    "--protocol hico-det|11pt": "hico-det|11pt: is not the whole line; copy the protocol line",
-    "--protocol hico-det|12pt|zero|iou.5|rare.train": "'12pt' is not one of its choices; copy "
-    "the protocol line",
+    "--protocol hico-det|11pt": "hico-det|11pt: the line is incomplete; copy the protocol line",
+    "--protocol hico-det|12pt|zero|iou.5|rare.train": "'12pt' is not a choice of this "
+    "protocol; copy the protocol line",
     "--read origi=1": "--read origi: not known (did you mean 'origin'?); give some of format, ",
     "--read origin": "--read origin: give a value: origin=0|1",
     "--read origin=": "--read origin: give a value: origin=0|1",
@@ -145,7 +145,7 @@ REFUSED = {
     "--read ": "--read '': not known; give some of format, ",
     "--also calibrations": "--also calibrations: not known (did you mean 'calibration' or ",
     "--also calibration,caus": "--also caus: not known (did you mean 'causes'?); give some of attr",
-    "--also causes=1": "--also causes=1: causes takes no value; leave it out",
+    "--also causes=1": "--also causes=1: causes takes no value; leave the value out",
     "--also pair-nms": "--also pair-nms: give a value: pair-nms=IOU",
     "--also pair-nms=x": "--also pair-nms=x: give a number",
     "--also pair-nms=0.5,caus": "--also pair-nms=0.5,caus: give a number",

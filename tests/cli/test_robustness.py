@@ -214,7 +214,7 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
         (("--table", "compact"), "--table 'compact': there is no such table"),
         (("--table", "growth_action"), "'growth_action': there is no such table"),
         (("--also", "error"), "--also error: not known (did you mean 'errors'?)"),
-        (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
+        (("--also", "errors=1"), "--also errors=1: errors takes no value; leave the value out"),
         (("--read", "origin=2"), "--read origin=2: not known; give one of 0, 1"),
         (("--protocol", "hico"), "unknown protocol 'hico'"),
         (("--protocol", "hico-det,iou=2"), "protocol.iou: is 2.0; give a number above 0"),

@@ -209,6 +209,7 @@ def test_tables_of_a_comparison_are_there_when_asked_for(desk, run, monkeypatch,
 def test_equal_models_and_single_ones_need_no_sentence(desk, run, monkeypatch) -> None:
     monkeypatch.chdir(desk)
     assert (
-        "\nAll have the same official mAP, " in run("compare", "one.npz", "qpic.npz", *HICO_DET).out
+        "\nAll models have the same official mAP, "
+        in run("compare", "one.npz", "qpic.npz", *HICO_DET).out
     )
     assert run("compare", "one.npz", *HICO_DET).out.splitlines()[1] == ""

@@ -86,9 +86,9 @@ def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alon
         f"preds · HICO-DET · 12 images, {counts['annotated_triplets']} annotated and "
         f"{counts['predicted_triplets']:,} predicted triplets"
     )
-    assert lines[1] == "! mAP with exact matching, has IoU >= 0.5."
+    assert lines[1] == "! mAP with exact matching has IoU >= 0.5."
     assert lines[2].startswith("! 112 of 117 verbs are not in the table 'verbs'")
-    for key, title in (("soft_map", "Soft mAP"), ("map", "mAP with exact matching"), ("mf1", "mF1")):
+    for key, title in (("soft_map", "Soft mAP"), ("map", "mAP, exact matching"), ("mf1", "mF1")):
         assert re.search(
             rf"^{title.replace('mF1', 'Soft mF1')} +{100 * result[key]:.2f} ", done.out, re.M
         )
@@ -137,8 +137,8 @@ def test_predictions_without_scores_have_no_errors_to_show(refuse, run, words, a
     assert not list((alone / "all").glob("*.html"))
     for more in (("--also", "diagnose"), ("--out", "page.html"), ("--out", "f.svg")):
         assert (
-            f"{' '.join(more)}: describes the meaning of errors, which requires scores; leave "
-            f"this out" in refuse(*words, *more)
+            f"{' '.join(more)}: needs scores to describe the meaning of errors; leave this "
+            f"out" in refuse(*words, *more)
         )
         assert not (alone / "page.html").exists()
 
@@ -197,7 +197,7 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
     assert len(listed) == sum(gain >= 0.005 for gain in gains.values()) > 0
     for line, gain in zip(listed, sorted(gains.values(), reverse=True), strict=False):
         assert f" +{gain:.2f} " in line
-    assert "if nothing were similar" in done.out.partition("mAP with exact matching")[0]
+    assert "if nothing were similar" in done.out.partition("mAP, exact matching")[0]
 
 
 def test_the_rule_of_wrong_predictions_is_a_choice(refuse, run, words, alone):
@@ -239,7 +239,7 @@ def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, mo
     assert json.loads((alone / "r.json").read_text())["map_differs"] == differs
     compared = run("compare", "r.json").out.replace("\n", " ")
     said = f"has {' and '.join(differs)}."
-    assert (f"mAP with exact matching, {said}" in done.out) == bool(differs)
+    assert (f"mAP with exact matching {said}" in done.out) == bool(differs)
     assert (f"mAP {said}" in compared) == bool(differs)
     assert ("different rules for false positives" in compared) == ("--no-scores" not in more)
 
@@ -351,10 +351,12 @@ def test_synsets(run, data, alone, tables):
         (("--out", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (
             ("--out", "p.html", "--no-scores"),
-            "--out p.html: describes the meaning of errors, which requires scores; leave this "
-            "or --no-s",
+            "--out p.html: needs scores to describe the meaning of errors; leave this or --no-s",
         ),
-        (("--also", "diagnose", "--no-scores"), "--also diagnose: describes the meaning of errors"),
+        (
+            ("--also", "diagnose", "--no-scores"),
+            "--also diagnose: needs scores to describe the meaning of errors",
+        ),
         (("--also", "diagnos"), "--also diagnos: not known (did you mean 'diagnose'?)"),
         (("--also", "classes=0"), "--also classes=0: give a whole number from 1"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hico-det"),
@@ -587,15 +589,20 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
             "study.toml: verb_synsets: needs similarity; name the tables",
         ),
         ("verbs.csv", "none.csv", (), "none.csv"),
-        ("two.json", "report.json", (), "report.json: is compared by mAP, and study.toml by meani"),
+        (
+            "two.json",
+            "report.json",
+            (),
+            "report.json: is compared by mAP, but study.toml is compared by meani",
+        ),
         (
             "",
             "",
             ("--also", "explain"),
-            "--also: applies to mAP, but these are compared by meaning",
+            "--also: applies to mAP, but the models are compared by meaning",
         ),
-        ("", "", ("--significance",), "--significance: applies to mAP, but these"),
-        ("", "", ("--table", "compact"), "--table, --columns: applies to mAP, but these"),
+        ("", "", ("--significance",), "--significance: applies to mAP, but the models"),
+        ("", "", ("--table", "compact"), "--table, --columns: applies to mAP, but the models"),
         ("", "", ("--json", "verbs.csv"), "verbs.csv"),
     ],
 )
@@ -621,15 +628,21 @@ def test_results_that_do_not_compare_are_refused(refuse, run, words, data, alone
     broken = json.loads((alone / "one.json").read_text()) | {"label": "broken", "splits": 3}
     (alone / "broken.json").write_text(json.dumps(broken))
     for given, message in (
-        ("broken.json", "splits is 3, which has no parts; write it again with 'diaghoi semantic"),
-        ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
+        (
+            "broken.json",
+            "splits is 3, which has no parts; write the result again with 'diaghoi semantic",
+        ),
+        ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate the models again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
-        ("report.json", "report.json: is compared by mAP, and one.json by meaning"),
+        ("report.json", "report.json: is compared by mAP, but one.json is compared by meaning"),
         (
             "--table=compact",
-            "--table, --columns: applies to mAP, but these are compared by meaning",
+            "--table, --columns: applies to mAP, but the models are compared by meaning",
         ),
-        ("--protocol=diag-hoi", "not diag-hoi; write it again with the same options of 'diaghoi s"),
+        (
+            "--protocol=diag-hoi",
+            "not diag-hoi; write the file again with the options of this comparison, by 'diaghoi s",
+        ),
     ):
         assert message in refuse("compare", "one.json", given)
 
@@ -673,8 +686,8 @@ def test_subsets_of_raters(run, alone):
     )
     assert len(result["subsets"]) == 3
     assert result["notes"][:2] == [
-        "human.csv: read as scores from 0 to 4 (else give --human-scale)",
-        "t.csv: read as scores from 0 to 4 (else give --scale)",
+        "human.csv: read as scores from 0 to 4 (if this is wrong, give --human-scale)",
+        "t.csv: read as scores from 0 to 4 (if this is wrong, give --scale)",
     ]
 
 

@@ -255,7 +255,7 @@ def test_pairs_of_predictions_and_pair_files(run, model, truth, alone, kind) -> 
 def test_what_cannot_be_asked_is_refused(refuse, run, model, truth, alone) -> None:
     nothing = alone / "none"
     nothing.mkdir()
-    assert "has none of the 4 pictures to be asked about" in refuse(
+    assert "contains none of the 4 pictures to ask about" in refuse(
         *(nothing if each == model.folder else each for each in words(model))
     )
     assert "--coordinates 'pixel': not known (did you mean 'pixels'?)" in (

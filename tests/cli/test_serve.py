@@ -50,7 +50,7 @@ def test_it_serves_until_it_is_told_to_end(data, alone: Path, number: signal.Sig
         out, err = program.communicate(timeout=60)
     assert program.returncode == 0
     assert out == ""
-    assert "Ctrl-C ends" in err
+    assert "Ctrl-C stops the server" in err
     assert "Traceback" not in err
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(address, timeout=60)
@@ -76,7 +76,7 @@ def test_what_is_wrong_is_said_before_anything_is_served(refuse, data, words, me
 def test_what_is_compared_by_meaning_is_refused(refuse, alone: Path) -> None:
     keys = ("soft_map", "mf1", "measure", "similarity", "class_set")
     (alone / "s.json").write_text("{" + ", ".join(f'"{key}": {{}}' for key in keys) + "}")
-    assert "--open: applies to mAP, but these are compared by meaning" in refuse(
+    assert "--open: applies to mAP, but the models are compared by meaning" in refuse(
         "compare", "s.json", "--open"
     )
 

@@ -133,7 +133,8 @@ def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
 def test_too_few_exchanges_are_told_and_enough_are_marked_in_latex(compare) -> None:
     # The smallest p is 1 / (1 + resamples), and 10 times as large when it is corrected.
     words = (
-        "are too few to distinguish models: corrected for 10 comparisons, no p-value can be below"
+        "are too few to distinguish models: after correction for 10 comparisons, no p-value can be "
+        "below"
     )
     however = "0.05, however large the difference; give --resamples 200 or more"
     few = compare("--significance", "--resamples", "199", "--detail")

@@ -98,8 +98,9 @@ def test_attributes_and_tags_in_one_table(run, folder: Path) -> None:
 
 def test_saved_results_cannot_be_sliced(refuse, run, folder: Path, alone: Path) -> None:
     run("report", folder / "two.npz", "--annotations", folder / "gt.npz", "--json", "two.json")
-    assert "two.json: is a saved result, but --also slices places single predictions" in refuse(
-        "compare", "two.json", "--also", "slices"
+    assert (
+        "two.json: is a saved result, but --also slices assigns single predictions to slices"
+        in refuse("compare", "two.json", "--also", "slices")
     )
 
 

@@ -460,7 +460,7 @@ def test_results_that_cannot_be_used_are_named(path: str, value: Any, message: s
         compare(example(), put(example(), path, value), models=[model("good"), model("odd")])
     assert str(caught.value).startswith("result of 'odd': ")
     assert message in str(caught.value)
-    assert "write it again with 'diaghoi report --json'" in str(caught.value)
+    assert "write the result again with 'diaghoi report --json'" in str(caught.value)
 
 
 def test_figures_that_are_not_there_are_undefined() -> None:

@@ -187,7 +187,7 @@ def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
 def test_without_a_benchmark_it_has_the_map_of_the_protocol() -> None:
     (table,) = selected(of({"official": {}}), ["compact"]).tables
     assert (table.columns[0].title, table.rows[0].cells[0].shown) == ("mAP", "56.75")
-    assert said(table).startswith("mAP: of protocol hico-det-520.")
+    assert said(table).startswith("mAP: under protocol hico-det-520.")
 
 
 def test_an_oracle_of_the_user_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None:

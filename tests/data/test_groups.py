@@ -113,7 +113,8 @@ def test_numbers_show_from_what_they_count(read, kind: str, base: int) -> None:
     content = {"mine": [hoi + base for hoi in classes], "wheels": ["ride bicycle"]}
     mine, _ = read(content, notes)
     assert mine.classes == tuple(classes)
-    assert [": classes count from 0: then 'mine' is " in note for note in notes] == [True][base:]
+    said = ": classes are read as counted from 0: then 'mine' is "
+    assert [said in note for note in notes] == [True][base:]
 
 
 @pytest.mark.parametrize(

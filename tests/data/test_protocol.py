@@ -217,10 +217,10 @@ def test_a_line_with_groups_needs_the_same_groups(group: Group) -> None:
         ("hico-det,name=a", "'name' is not known"),
         ("", "unknown protocol ''"),
         ("iou=0.75|zero", "unknown protocol 'iou=0.75'"),
-        ("hico-det|11pt|zero|iou.5", "is not the whole line; copy the protocol line of a report"),
+        ("hico-det|11pt|zero|iou.5", "the line is incomplete; copy the protocol line of a report"),
         (
             "hico-det|11pt|zero|iou.5|rare.train|never",
-            "'never' is not one of its choices; copy the protocol line",
+            "'never' is not a choice of this protocol; copy the protocol line",
         ),
         ("hico-det|11pt|zero|iou7|rare.train", "protocol.iou: is 7.0; give a number above 0"),
     ],

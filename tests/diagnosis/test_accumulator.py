@@ -339,11 +339,11 @@ def test_one_form_of_predictions() -> None:
     accumulator = Accumulator()
     accumulator.update(["a"], [PREDICTION], [ANNOTATION])
     dense = PAIR | {"verb_scores": np.full((1, 117), 0.5)}
-    with pytest.raises(InputError, match="have verb_scores, earlier batches did not"):
+    with pytest.raises(InputError, match="have verb_scores, unlike earlier batches"):
         accumulator.update(["b"], [dense], [ANNOTATION])
     accumulator.reset()
     accumulator.update(["b"], [dense], [ANNOTATION])
-    with pytest.raises(InputError, match="have single triplets, earlier batches did not"):
+    with pytest.raises(InputError, match="have single triplets, unlike earlier batches"):
         accumulator.update(["a"], [PREDICTION], [ANNOTATION])
 
 

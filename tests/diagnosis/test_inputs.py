@@ -96,11 +96,16 @@ def test_a_description_makes_own_data_known(found: str) -> None:
 def test_errors_speak_of_parameters() -> None:
     for truth, found, more, message in (
         ("office.json", "office.pkl", {}, "fill in the names, and give `dataset` own.toml"),
-        ("gt.json", "small.npz", {}, "small.npz: .*; give `force` to evaluate it anyway"),
+        (
+            "gt.json",
+            "small.npz",
+            {},
+            "small.npz: .*; give `force` to evaluate the predictions anyway",
+        ),
         ("nowhere.json", "preds.pkl", {}, r"^nowhere\.json: No such file"),
         ("gt.json", "nowhere.pkl", {}, r"^nowhere\.pkl: No such file"),
         ("gt.json", "preds.pkl", {"pairs": "nowhere"}, "^nowhere: No such file"),
-        ("gt.json", "preds.pkl", {"origin": 2}, "^`origin=2`: files count from 0 or"),
+        ("gt.json", "preds.pkl", {"origin": 2}, "^`origin=2`: the numbers in a file start at 0 or"),
         ("gt.json", "preds.pkl", {"instances": "gt.json"}, "^gt.json: `instances` is for"),
         (
             "gt.json",

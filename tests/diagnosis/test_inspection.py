@@ -151,16 +151,16 @@ def test_boxes_in_other_pixels(truth, found) -> None:
 def test_triplets_that_are_no_class() -> None:
     assert warned(predicted((0, 1, RIDE, 0.5, 0.5), (0, 1, EAT, 0.4, 0.4))) == (
         "1 of 2 triplets have an object and a verb that form no HOI class; the first is eat "
-        "bicycle; they are not evaluated; many of them suggest another numbering "
-        "(--read objects=NUMBERING)"
+        "bicycle; they are not evaluated; if many triplets form no class, objects may be "
+        "numbered differently (--read objects=NUMBERING)"
     )
     assert "the first is ride nothing;" in warned(predicted((0, -1, RIDE, 0.5, 0.5)))
 
 
 def test_subjects_that_are_no_person() -> None:
     assert (
-        "the subject of 1 of 1 pairs is not a person; the first is a car; right only where such a "
-        "subject is annotated"
+        "the subject of 1 of 1 pairs is not a person; the first is a car; a predicted pair is "
+        "right only if the annotations have the same subject"
     ) in warned(predicted(boxes=[(CAR, (0, 0, 9, 9)), BOXES[1]]))
 
 

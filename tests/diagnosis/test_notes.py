@@ -65,8 +65,8 @@ def test_images_left_empty_are_named() -> None:
     )
     notes = diagnose(truth, found).notes
     assert notes[0] == (
-        "2 images without any predicted triplet, although triplets are annotated there; these "
-        "count as not found: 1.jpg, 2.jpg"
+        "2 images without any predicted triplet, although triplets are annotated there; the "
+        "annotated triplets count as not found: 1.jpg, 2.jpg"
     )
     whole = diagnose(truth.take([0]), found.take([0])) + diagnose(truth.take([1]), found.take([1]))
     assert whole.notes[0].startswith("1 image without any predicted triplet")
@@ -108,8 +108,8 @@ def test_no_interaction_triplets() -> None:
     both = (RIDE, NO_INTERACTION)
     without = diagnose(annotated("a", verbs=both), predicted("a")).notes
     assert without[-1] == (
-        "the predictions contain no triplets of `no_interaction`: these classes count as AP 0 in "
-        "the official means"
+        "the predictions contain no triplets of `no_interaction`: the classes of "
+        "`no_interaction` count as AP 0 in the official means"
     )
     assert diagnose(annotated("a", verbs=both), predicted("a", verbs=both)).notes == (NO_PAIR_FILE,)
 

@@ -85,7 +85,8 @@ def test_image_numbers_that_are_off_by_one(
     (doubt,) = doubts(named, other)
     assert doubt.grave
     assert doubt.text == (
-        "only 1 of 80 predicted images are annotated, and 80 if their numbers were one " + word
+        "only 1 of 80 predicted images are annotated, but 80 would be annotated if image numbers "
+        "were one " + word
     )
     assert doubt.text in inspect(other, named).warnings
 

@@ -67,7 +67,9 @@ def test_boxes_divided_by_the_image_size(truth, found) -> None:
     size = np.array([700.0, 700.0, 700.0, 700.0])
     message = warned(truth, replace(found, box_xyxy=found.box_xyxy / size))
     assert message.startswith("0.0 % of the annotated boxes have a predicted box close to them: no")
-    assert ", so boxes look divided by the image size: multiply boxes by the image size, or give" in message
+    assert (
+        ", so boxes look divided by the image size: multiply boxes by the image size, or give"
+    ) in message
 
 
 def centred(found: Scenes) -> np.ndarray:
@@ -337,7 +339,7 @@ def test_too_few_boxes_say_nothing(truth, found) -> None:
 def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -> None:
     pixels = replace(found, box_xyxy=found.box_xyxy / 700, source="p.pkl")
     with pytest.raises(
-        InputError, match=r"^p\.pkl: 0\.0 % .*; give `force` to evaluate it anyway$"
+        InputError, match=r"^p\.pkl: 0\.0 % .*; give `force` to evaluate the predictions anyway$"
     ):
         check_plausible(truth, pixels, force=False)
     (note,) = check_plausible(truth, pixels, force=True)
@@ -350,7 +352,8 @@ def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -
 def test_verbs_numbered_one_too_high_or_low(truth, found, shift: int) -> None:
     verbs = np.clip(found.triplet_verb + shift, 0, len(truth.vocabulary.verbs) - 1)
     message = warned(truth, replace(found, triplet_verb=verbs))
-    repair = "high: give --read verbs=1" if shift > 0 else "low: add 1 to each, or give --read v"
+    low = "low: add 1 to each number, or give --read v"
+    repair = "high: give --read verbs=1" if shift > 0 else low
     assert f"to be one too {repair}" in message
 
 
@@ -360,7 +363,9 @@ def test_classes_numbered_one_too_low(truth, found) -> None:
     same = words.class_object[hoi] == words.class_object[found.triplet_class]
     verbs = np.where(same, words.class_verb[hoi], found.triplet_verb)
     message = warned(truth, replace(found, triplet_verb=verbs))
-    assert "if HOI classes were one higher: their numbers seem to be one too low: add 1" in message
+    assert (
+        "the numbers of HOI classes were one higher: they seem to be one too low: add 1" in message
+    )
 
 
 def test_subjects_that_are_no_people(truth, found) -> None:

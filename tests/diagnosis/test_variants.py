@@ -137,7 +137,7 @@ def test_boxes_are_measured_as_the_data_set_does() -> None:
 def test_pair_nms_says_what_it_did() -> None:
     found = one_image([MAN, BIKE, SAME_BIKE], [(0, 1, RIDE, 0.9), (0, 2, RIDE, 0.8)])
     assert pair_nms(found, 0.5).notes == (
-        "pair NMS at 0.5: drops 1 of 2 pairs that repeat a better one",
+        "pair NMS at 0.5: drops 1 of 2 pairs that repeat a better pair",
     )
     assert found.notes == ()
 
@@ -146,7 +146,7 @@ def test_the_note_counts_the_pairs_that_the_detector_lists() -> None:
     listed = [(0, 1, 0.9), (0, 2, 0.8)]
     boxes, triplets = [MAN, BIKE, SAME_BIKE, BIKE], [(0, 1, RIDE, 0.9), (0, 3, RIDE, 0.8)]
     (note,) = pair_nms(one_image(boxes, triplets, listed), 0.5).notes
-    assert note == "pair NMS at 0.5: drops 1 of 2 pairs that repeat a better one"
+    assert note == "pair NMS at 0.5: drops 1 of 2 pairs that repeat a better pair"
 
 
 @pytest.mark.parametrize("threshold", [0, 1, -0.5, 70, float("nan")])
@@ -172,7 +172,8 @@ def test_a_detection_threshold_drops_pairs_by_their_weaker_box() -> None:
     assert survivors(kept) == [(0, 1)]
     assert kept.triplet_verb.tolist() == [RIDE]
     assert kept.notes == (
-        "detection threshold 0.35: drops 1 of 2 pairs by the detection scores of their boxes",
+        "detection threshold 0.35: drops 1 of 2 pairs according to the detection scores of their "
+        "boxes",
     )
 
 
@@ -203,8 +204,8 @@ def test_without_box_scores_the_pair_score_decides_and_a_note_says_so() -> None:
     kept = detection_threshold(found, 0.5)
     assert survivors(kept) == [(0, 1)]
     assert kept.notes == (
-        "detection threshold 0.5: drops 1 of 2 pairs by their pair scores, because the file has no "
-        "detection scores of boxes",
+        "detection threshold 0.5: drops 1 of 2 pairs according to their pair scores, because the "
+        "file has no detection scores of boxes",
     )
 
 
@@ -268,7 +269,8 @@ def test_figures_of_a_variant_with_their_differences() -> None:
     assert difference["pairs"]["recall"] == difference["map"]["full"] == 0
     assert set(difference["pairs"]) == set(after.pairs) - {"source"}
     assert figures["notes"] == [
-        "detection threshold 0.35: drops 1 of 2 pairs by the detection scores of their boxes"
+        "detection threshold 0.35: drops 1 of 2 pairs according to the detection scores of their "
+        "boxes"
     ]
 
 

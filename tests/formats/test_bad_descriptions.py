@@ -20,7 +20,7 @@ Describe = Callable[..., Path]
 
 
 TWO, THREE = (
-    f"give the number of the first, or a list of {count} different whole numbers"
+    f"give the number of the first name, or a list of {count} different whole numbers"
     for count in (2, 3)
 )
 COUNTS = 'give 6 whole numbers, one per class, or a table of "verb object" = number'

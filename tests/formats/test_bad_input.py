@@ -64,7 +64,7 @@ BAD = {
     "unknown object": (
         box(1, category_id=80),
         "predictions[1].category_id: unknown object category 80; hico-det objects are numbered 0 "
-        "to 79 as coco80; if the file numbers them differently, give `objects=",
+        "to 79 as coco80; if the file numbers objects differently, give `objects=",
     ),
     "negative object": (box(1, category_id=-1), "unknown object category -1"),
     "object in halves": (box(1, category_id=1.5), "category_id: 1.5 is not a whole number"),
@@ -191,7 +191,7 @@ FILES = {
     "MATLAB 7.3": (b"MATLAB 7.3 MAT-file, Platform", "in MATLAB, save it with '-v7'"),
     "broken .mat": (b"MATLAB 5.0 MAT-file" + b" " * 107 + b"\x01IM" + b"x" * 50, "a damaged or"),
     "single array": (b"\x93NUMPY\x01\x00", "a single .npy array; save all arrays"),
-    "broken zip": (b"PK\x03\x04rest", "a cut off or damaged zip archive"),
+    "broken zip": (b"PK\x03\x04rest", "a truncated or damaged zip archive"),
     "number in JSON": (b"[1, 2]", "not a known format: a list of 2 int in json; known formats: di"),
     "JSON list of lists": (b"[[]]", "a list of 1 list in json"),
     "dict in JSON": (b'{"a": 1, "b": 2}', "a dict in json with the keys a, b; known formats"),
@@ -292,12 +292,14 @@ def test_wrong_kind(saved, predictions, annotations, pair_file):
 
 def test_annotations_without_images(saved):
     path = saved([])
-    assert message(read_annotations, path) == f"{path}: contains no images; give a file with annotations"
+    assert message(read_annotations, path) == (
+        f"{path}: contains no images; give a file with annotations"
+    )
 
 
 def test_options(saved, predictions):
     path = saved(predictions)
-    assert message(read, path, origin=2) == "`origin=2`: files count from 0 or from 1"
+    assert message(read, path, origin=2) == "`origin=2`: the numbers in a file start at 0 or at 1"
     assert message(read, path, top=0).startswith("`top=0`: the number of triplets")
     assert message(read, path, dataset="hico").startswith("unknown data set 'hico' (did you mean")
     assert message(read, path, objects="coco").startswith(

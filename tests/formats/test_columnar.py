@@ -117,7 +117,7 @@ BAD = {
     ),
     "missing columns": (
         column(box_label=None, pair_human=None),
-        "the columns box_label, pair_human are missing; convert it again",
+        "the columns box_label, pair_human are missing; convert the original file again",
     ),
     "short column": (
         column(box_label=np.zeros(2, dtype=int)),
@@ -180,7 +180,7 @@ def test_cut_off_files(scenes, tmp_path):
     whole = path.read_bytes()
     for size in range(4, len(whole), 97):
         path.write_bytes(whole[:size])
-        with pytest.raises(InputError, match=r"a cut off or damaged zip archive"):
+        with pytest.raises(InputError, match=r"a truncated or damaged zip archive"):
             read_predictions(path)
 
 

@@ -138,8 +138,8 @@ def test_at_least_what_the_official_figures_use(saved, dense, equal):
     scenes = read_predictions(saved(dense), top=3)
     assert scenes.top == 100
     assert scenes.notes[0].endswith(
-        "cut to the 100 best triplets of each image, the minimum that a reader keeps; the protocol "
-        "cuts to 3"
+        "cut to the 100 best triplets of each image, the fewest that are read; the protocol uses "
+        "only the best 3"
     )
     assert equal(scenes, read_predictions(saved(dense)))
 
@@ -188,7 +188,10 @@ BAD = {
     "text": (change("boxes", "none"), "boxes: 'none' is not an array of numbers"),
     "NaN box": (put("boxes", (2, 1), np.nan), "boxes[2]: the box [0.0, nan, 5.0, 5.0] is not fin"),
     "turned box": (put("boxes", (1, 2), 3), "boxes[1]: the box [30.0, 40.0, 3.0, 95.0] ends"),
-    "few labels": (change("labels", [0, 1]), "labels: has 2 rows, but 'boxes' has 3; both need"),
+    "few labels": (
+        change("labels", [0, 1]),
+        "labels: has 2 rows, but 'boxes' has 3; both keys need",
+    ),
     "unknown label": (put("labels", 1, 80), "labels[1]: unknown object category 80"),
     "label in halves": (change("labels", [0, 1.5, 0]), "labels[1]: 1.5 is not a whole number"),
     "label NaN": (change("labels", [0, np.nan, 0]), "labels[1]: nan is not a whole number"),

@@ -130,7 +130,7 @@ def test_numbers_that_files_do_not_have(describe: Describe, tmp_path: Path) -> N
         read_annotations(path, dataset=str(objects))
     assert str(error.value) == (
         f"{path}: image 'a.jpg': annotations[1].category_id: unknown object category 2; zoo "
-        "objects are numbered 5 to 9; if the file numbers them differently, fix the "
+        "objects are numbered 5 to 9; if the file numbers objects differently, fix the "
         "description"
     )
     verbs = describe("numbers = { objects = [5, 2, 9], verbs = [6, 1] }")
@@ -236,7 +236,9 @@ def test_protocols_for_roles_are_refused(describe: Describe) -> None:
     words = read_description(describe())
     with pytest.raises(InputError, match="protocol v-coco-s2 is not for zoo; choose hico-det, "):
         diagnose(small(words), small(words, **SCORES), "v-coco-s2")
-    with pytest.raises(InputError, match="zoo has no rare classes by test instances"):
+    with pytest.raises(
+        InputError, match="zoo has no counts of test instances, so rare classes cannot be"
+    ):
         diagnose(small(words), small(words, **SCORES), protocol("hico-det", rare="test"))
 
 

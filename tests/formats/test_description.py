@@ -216,7 +216,9 @@ def test_interactions_count_where_there_is_a_verb_for_none(describe: Describe) -
 
 
 def test_unknown_data_sets_are_told_of_descriptions() -> None:
-    with pytest.raises(InputError, match=r"swig-hoi, hoi-a, and any that a \.toml file describes$"):
+    with pytest.raises(
+        InputError, match=r"swig-hoi, hoi-a, and any data set that a \.toml file describes$"
+    ):
         vocabulary("hoi-b")
 
 

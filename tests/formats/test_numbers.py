@@ -83,7 +83,7 @@ def test_numbers_of_triplets_are_found_and_noted(numbering: str, tmp_path: Path)
 def test_what_the_user_gives_counts_whatever_the_file_shows(tmp_path: Path) -> None:
     found = read(tmp_path, images(CLASSES, 1), verbs=0)
     assert (found.scenes.triplet_class < 0).all()
-    with pytest.raises(InputError, match="`verbs=2`: files count from 0 or from 1"):
+    with pytest.raises(InputError, match="`verbs=2`: the numbers in a file start at 0 or at 1"):
         read(tmp_path, images(CLASSES), verbs=2)
 
 

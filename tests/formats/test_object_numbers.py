@@ -131,7 +131,7 @@ def test_a_label_of_no_numbering(saved: Saved, bad: int) -> None:
         read_predictions(saved([image]))
     assert str(error.value).endswith(
         "image 'one.jpg': predictions[2].category_id: unknown object category 89; hico-det objects "
-        "are numbered 0 to 79 as coco80; if the file numbers them differently, give "
+        "are numbered 0 to 79 as coco80; if the file numbers objects differently, give "
         "`objects=NUMBERING`"
     )
 
@@ -140,8 +140,8 @@ def test_a_label_that_may_mean_no_object_shows_nothing(saved: Saved) -> None:
     (image,) = listed([CHAIR, SINK], "coco91-0")
     message = (
         "predictions[2].category_id: unknown object category 80; hico-det objects are numbered 0 "
-        "to 79 as coco80; if the file numbers them differently, give "
-        '`objects="coco91-0"`, which has all its labels'
+        "to 79 as coco80; if the file numbers objects differently, give "
+        '`objects="coco91-0"`, which contains all labels of the file'
     )
     with pytest.raises(InputError) as error:
         read_predictions(saved([image]))

@@ -108,7 +108,9 @@ def test_names_of_one_file_serve_for_both(saved, predictions, pair_file):
 def test_pairs_of_other_images(saved, predictions, pair_file):
     for image in pair_file:
         image["filename"] = "train_" + image["filename"]
-    with pytest.raises(InputError, match=r"none of its images is in .*'train_two\.jpg' here and"):
+    with pytest.raises(
+        InputError, match=r"none of its images is in .*'train_two\.jpg' in the former and"
+    ):
         read_predictions(saved(predictions), pairs=saved(pair_file, "pairs.pkl"))
 
 
@@ -153,7 +155,7 @@ def test_pairs_of_another_detector(saved, predictions, pair_file):
     pairs = saved(pair_file, "pairs.pkl")
     scenes = read_predictions(saved(predictions), pairs=pairs)
     assert scenes.notes == (
-        f"only 33 % of the pairs of the triplets are in {pairs}; do both belong to the same "
+        f"only 33 % of the pairs of the triplets are in {pairs}; do both files belong to the same "
         f"detector?",
     )
     boxes = [box["bbox"] for box in predictions[0]["predictions"]]

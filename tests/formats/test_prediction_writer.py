@@ -132,7 +132,7 @@ def test_an_error_in_the_loop_keeps_the_parts(tmp_path: Path) -> None:
     read = diaghoi.read_predictions(f"{path}.parts")
     assert read.names.tolist() == names
     assert "3 parts with 5 images of an unfinished run" in read.notes[-1]
-    with pytest.raises(InputError, match=r"parts: holds 3 parts of an unfinished run; move"):
+    with pytest.raises(InputError, match=r"parts: holds 3 parts of an unfinished run; remove the"):
         PredictionWriter(path)
 
 
@@ -186,7 +186,7 @@ def test_parts_of_other_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             diaghoi.read_predictions(writer.parts)
     other.write_bytes(other.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"000002.npz: a cut off or damaged zip archive"):
+    with pytest.raises(InputError, match=r"000002.npz: a truncated or damaged zip archive"):
         diaghoi.read_predictions(writer.parts)
     np.savez(other, names=read.names)
     with pytest.raises(InputError, match=r"000002.npz: diaghoi_format: is missing, so this is not"):
@@ -200,14 +200,14 @@ BATCHES: dict[str, tuple[tuple[Any, Any], str]] = {
     "name": (([7], [SINGLE]), "images of the batch: 7 is not a name"),
     "again": ((["first"], [SINGLE]), "earlier batch: first; give every image to one update"),
     "verb": ((["a"], [SINGLE | {"verbs": [76, 117]}]), "verbs[1]: unknown verb 117"),
-    "form": ((["a"], [dense(0)]), "predictions of the batch: have scores of boxes, earlier"),
+    "form": ((["a"], [dense(0)]), "predictions of the batch: have scores of boxes, but earlier"),
     "pairs": (
         (["a"], [{k: v for k, v in dense(0).items() if k != "scores"}]),
-        "have verb_scores, earlier batches did not; give all images in the same form",
+        "have verb_scores, but earlier batches did not; give all images in the same form",
     ),
     "actions": (
         (["a"], [{k: v for k, v in SINGLE.items() if k != "action_scores"}]),
-        "have no action_scores, earlier batches did; give all images",
+        "have no action_scores, but earlier batches did; give all images",
     ),
 }
 

@@ -129,7 +129,7 @@ def test_images_may_be_named_by_file(annotated: Any, saved: Save) -> None:
         del image["file_name"]
     scenes = read_annotations(saved(annotated))
     assert scenes.names.tolist() == ["", ""]
-    assert scenes.notes == (f"{scenes.source}: images have no names, so they are matched with the images of other files by index",)
+    assert scenes.notes == (f"{scenes.source}: images have no names, so files are joined by index",)
 
 
 @pytest.mark.parametrize("size", [None, 640.5, "640", -1, 10**400, 2**53 + 1])
@@ -328,7 +328,7 @@ def test_files_of_swig_hoi_are_for_swig_hoi(annotated: Any, predicted: Any, save
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
         f"{path}: is for swig-hoi (swig-hoi), but hico-det is expected here; give a file for "
-        "hico-det, or the file's own `dataset`"
+        "hico-det, or give `dataset` for the data set of this file"
     )
     with pytest.raises(InputError, match=r"holds predictions \(swig-hoi\), but annotations are"):
         read_annotations(saved(predicted))

@@ -68,7 +68,7 @@ def test_the_names_are_explained(models_of):
     for figure in (alone, study, own.figure):
         text = " ".join(notes_of(figure))
         assert "Wrong verb (verb annotated for the pair" in text
-        assert "Another prediction may find the annotated word" in " ".join(text.split())
+        assert "Another prediction may find the annotated verb" in " ".join(text.split())
         assert "→" not in text
 
 

@@ -38,7 +38,7 @@ def test_table_has_the_errors_that_occur(table: Thresholds) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"annotated": 0}, "no annotated triplet counts"),
+        ({"annotated": 0}, "none of the annotated triplets is counted"),
         ({"curve": {"threshold": []}}, "nothing is predicted"),
         ({"images": None}, "x: 'operating_points' cannot be drawn"),
         ({"curve": 1}, "x: 'operating_points' cannot be drawn"),

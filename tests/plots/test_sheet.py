@@ -131,7 +131,9 @@ def test_a_saved_result_lacks_what_needs_predictions(saved, sources):
 
 
 def test_three_are_too_many(models_of):
-    with pytest.raises(NotApplicable, match="it shows one or two detectors, and there are 3"):
+    with pytest.raises(
+        NotApplicable, match="the sheet shows one or two detectors, and there are 3"
+    ):
         figure_of(plots.FIGURES["sheet"], models_of(plots.FIGURES["sheet"], 3), DOUBLE_COLUMN)
 
 

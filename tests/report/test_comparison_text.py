@@ -47,7 +47,8 @@ ONCE = """
 One-stage: QPIC.
 Difference: two-stage minus one-stage, before rounding.
 *: best of its column.
-*: for ΔmAP, the smallest of its column: the error that costs least.
+*: for ΔmAP, the smallest of its column: the model that loses least to the
+error.
 
 Protocol"""
 
@@ -185,7 +186,8 @@ Means of AP and of the highest recall over the classes of the protocol.
 MARKDOWN_ONCE = """
 
 One-stage: QPIC. Two-stage: UPT. Difference: two-stage minus one-stage, before rounding. \
-Bold: best of its column. Bold: for ΔmAP, the smallest of its column: the error that costs least.
+Bold: best of its column. Bold: for ΔmAP, the smallest of its column: the model that loses least \
+to the error.
 
 Protocol"""
 

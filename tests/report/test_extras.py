@@ -93,7 +93,10 @@ def test_an_interval_of_no_width_is_a_value(result) -> None:
     text = shown({**result, "bootstrap": settings, "intervals": intervals})
     assert "+10.00 to +20.00   only 0.00" in text
     caption = " ".join(text.split())
-    assert "seed 3. ΔmAP: by the published rule. --json writes 1 more. Only: (nearly)" in caption
+    assert (
+        "seed 3. ΔmAP: by the published rule. --json writes 1 further interval. Only: (nearly)"
+        in caption
+    )
     intervals["oracles.action.delta_map.rare"] = [0.0, 1e-4]
     text = shown({**result, "bootstrap": settings, "intervals": intervals})
     assert "0.00 to +0.01" in text

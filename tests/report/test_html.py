@@ -454,7 +454,7 @@ def test_a_class_that_the_mean_leaves_out_has_no_ap() -> None:
 
 
 # Errors that are the same where predictions are matched by the person.
-SHARED = ("duplicate", "false_positive", "false_negative")
+SHARED = ("duplicate", "missed_gt", "false_positive", "false_negative")
 
 
 def test_a_data_set_of_people_has_its_page(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_triplets_without_an_attempt_are_missed_by_the_pair() -> None:
     )
     assert second.errors["missed_gt"] == 0
     sentence = explained(first, second).sentence
-    assert "only A 1 (1 of them B misses on found pairs)." in sentence
+    assert "only A 1 (1 of them missed by B on found pairs)." in sentence
 
 
 @DATA_SETS

@@ -60,10 +60,11 @@ Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on found pairs                    46.00       12.50           –
 Pair precision of a group: the share of all predicted pairs that are
-credited with its pairs.
+credited with annotated pairs of the group.
 98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
-The other 2,765 find annotated pairs. Each annotated pair credits its first
-match: 1,975 are credited, and count in precision.
+The other 2,765 predicted pairs find annotated pairs. Only the first match of
+each annotated pair is credited: 1,975 predicted pairs count as correct in
+precision.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
   IoU >= 0.5 | rare: < 10 train instances
@@ -162,7 +163,8 @@ Ignored                                       1,234
 False positive                                1,450        72.50      +30.00
 False negative                                1,450        72.50      +20.00
 Share of the predictions; for missed and false negative, of the annotations.
-Ignored: on people without annotated actions; not counted as predictions.
+Ignored: triplets on people without annotated actions; not counted as
+predictions.
 
 Pairs, negatives, actions, %                                            Full
 ────────────────────────────────────────────────────────────────────────────

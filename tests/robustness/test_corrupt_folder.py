@@ -340,5 +340,7 @@ class TestRefuses:
             yield tasks[0].key, Failure(LOST)
 
         monkeypatch.setattr(LocalEngine, "run", lost)
-        with pytest.raises(InputError, match=r"images/.*: the worker was lost .* times"):
+        with pytest.raises(
+            InputError, match=r"images/.*: the worker ended, or ran out of memory, .* times"
+        ):
             corrupt_folder(images, tmp_path / "out", ["occlusion"], [1], workers=2)

@@ -222,7 +222,7 @@ class TestRefuses:
     def test_a_missing_library_by_the_name_that_installs_it(self, monkeypatch) -> None:
         monkeypatch.setitem(sys.modules, "cv2", None)
         with pytest.raises(
-            InputError, match=r"needs opencv-python-headless, .* pip install 'diaghoi\[robustness\]"
+            InputError, match=r"need opencv-python-headless, .* pip install 'diaghoi\[robustness\]"
         ):
             corrupt(scene(), "pixelation", 1)
 

@@ -40,7 +40,9 @@ def test_a_table_is_symmetric_with_ones_on_the_diagonal_and_zero_for_what_is_mis
     assert table.values.tolist() == [[1, 0.25, 0], [0.25, 1, 0.75], [0, 0.75, 1]]
     assert table.of("Sit on", "ride") == 0.25
     assert (table.name, table.source) == ("verbs", "verbs.csv")
-    assert table.notes == ("verbs.csv: read as scores from 0 to 4 (else give --scale)",)
+    assert table.notes == (
+        "verbs.csv: read as scores from 0 to 4 (if this is wrong, give --scale)",
+    )
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,9 @@ def test_planted_slices_are_found() -> None:
         here, elsewhere = first.values[1], first.values[0]
         assert here - elsewhere == pytest.approx(first.difference)
         if len(first.labels) == 1:
-            below = f"{100 * here:.2f} %, {-100 * first.difference:.2f} points below others of "
+            below = (
+                f"{100 * here:.2f} %, {-100 * first.difference:.2f} points below other triplets "
+            )
             assert below in found.sentence
         else:
             assert f": −{-100 * here:.2f}, elsewhere " in found.sentence

@@ -14,10 +14,8 @@ MEANINGS = {
     "association": "Both boxes are right, but no annotated triplet joins them.",
     "action": "The boxes match an annotated pair, but the verb is not annotated for it.",
     "duplicate": "The triplet is right, but a prediction with a higher score has already found it.",
-    "missed_gt": (
-        "An annotated triplet that no prediction found, and to which no wrong prediction "
-        "is assigned."
-    ),
+    "missed_gt": "An annotated triplet that no prediction found, and to which no wrong prediction "
+    "is assigned.",
     "false_positive": "All wrong predictions together.",
     "false_negative": "All annotated triplets that were not found.",
 }
@@ -37,8 +35,6 @@ BY_PERSON = MEANINGS | {
     "action": "The person is right and no object box is predicted, but the action is not annotated "
     "for this person. With an object box, a prediction of such an action counts as an association "
     "or a wrong object box.",
-    "missed_gt": "An annotated triplet that no prediction found, and to which no wrong prediction "
-    "is assigned.",
 }
 """What each error means by the published rule of V-COCO, which matches predictions by person."""
 

@@ -434,8 +434,8 @@ def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
     if not shared or len(place) < len(keys[1]) or sorted(keys[0]) != sorted(keys[1]):
         by = f" by {', '.join(shared)}" if shared else ""
         raise InputError(
-            f"{after.source}: the {after.ratings.shape[1]:,} items{by} differ from the {items:,} "
-            f"items of {before.source}; give one row per item, with the same descriptions"
+            f"{after.source}: the items{by} ({after.ratings.shape[1]:,}) differ from those of "
+            f"{before.source} ({items:,}); give one row per item, with the same descriptions"
         )
     return np.array([place[key] for key in keys[0]], dtype=np.int64)
 

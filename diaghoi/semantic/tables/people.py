@@ -207,7 +207,7 @@ def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
 def _metric(
     path: Path, name: str, cells: Sequence[_Cell], highest: int
 ) -> tuple[FloatArray, float]:
-    """Convert a metric, whose scale ends at 1 if no score is above 1, to the people's scale."""
+    """Convert a metric to the people's scale; without scores above 1, it is taken to end at 1."""
     scores = np.array([number_in(path, *cell) for cell in cells])
     least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
     scale = SCALES[0] if most <= SCALES[0] else float(highest)
@@ -297,7 +297,9 @@ def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = Non
             f"{path}: scores from {lowest:g} to {highest:g}; give the end of the scale with "
             "--human-scale"
         )
-    guessed = f"{path.name}: read as scores from 0 to {end:g} (else give --human-scale)"
+    guessed = (
+        f"{path.name}: read as scores from 0 to {end:g} (if this is wrong, give --human-scale)"
+    )
     return HumanScores(
         words=tuple(words),
         mean=np.nanmean(scores, axis=1) / end,

@@ -315,7 +315,7 @@ class RatingResult:
         return found
 
     def ratings(self, name: str) -> Ratings:
-        """Create a table of each term with itself and of the pairs with a similarity above 0.
+        """Create a table that lists each term with itself, and all pairs with a similarity above 0.
 
         Parameters
         ----------

@@ -279,7 +279,10 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
     off = (with_itself < 1 - ROUNDING).any(axis=1)
     notes = []
     if scale is None:
-        notes.append(f"{raw.path.name}: read as scores from 0 to {highest:g} (else give --scale)")
+        notes.append(
+            f"{raw.path.name}: read as scores from 0 to {highest:g} (if this is wrong, give "
+            "--scale)"
+        )
     if contradicted.any():
         named = [
             f"{raw.words[first[n]]} and {raw.words[second[n]]} "

@@ -363,7 +363,10 @@ def test_boxes_beyond_their_pictures_are_noted(run: Run, model: Vision) -> None:
     far = {"human": [11, 6, 400, 50]}
     questions({name: QUESTION | {"boxes": far if name == NAMES[3] else BOX} for name in NAMES})
     done = run(*words(model))
-    assert f"1 pictures are too small for the boxes asked about: {NAMES[3]};" in done.err
+    assert (
+        "some boxes in the questions lie outside their pictures, in 1 of the pictures: "
+        f"{NAMES[3]};" in done.err
+    )
     assert len(lines()) == COUNT
 
 
@@ -389,7 +392,7 @@ def test_setting_3_asks_for_people_first(run: Run, model: Vision) -> None:
         sum("a target person with a bounding box [12, 5, 39, 49]" in asked for asked in model.texts)
         == 6
     )
-    assert "in 6 questions the person was not found" in done.err
+    assert "in 6 questions, the person was not found" in done.err
     assert f"1 replies about people have no readable boxes: {NAMES[1]}" in done.err
     assert "m: 12 questions to ask in 24 requests" in done.err
     by_image = {line["image"]: line for line in lines()}
@@ -399,7 +402,7 @@ def test_setting_3_asks_for_people_first(run: Run, model: Vision) -> None:
     assert json.loads(score.out)["exact_match"] == 0.5
     assert len(lines("a.people.jsonl")) == COUNT
     again = run(*words(model, "--setting", 3))
-    assert "in 6 questions the person was not found" in again.err
+    assert "in 6 questions, the person was not found" in again.err
     assert sum(model.asked.values()) == 18
 
 
@@ -432,7 +435,7 @@ def test_detections_stand_in(run: Run, model: Vision) -> None:
     assert done.code == 0
     assert "setting 3" in done.out
     assert "does not include 7 of 12 images, in which nobody is found" in done.err
-    assert "in 8 questions the person was not found" in done.err
+    assert "in 8 questions, the person was not found" in done.err
     assert model.asked == {(name, *KEY): 1 for name in NAMES[:4]}
     assert not Path("a.people.jsonl").exists()
     assert {line["people"].split()[0] for line in lines()} == {"det.json"}
@@ -497,7 +500,8 @@ def test_a_question_that_is_answered_twice_is_refused(run: Run, model: Vision) -
     image = json.loads(first)["image"]
     assert (done.code, done.err) == (
         2,
-        f"diaghoi: error: a.jsonl: line 3: image '{image}': is answered twice; keep one\n",
+        f"diaghoi: error: a.jsonl: line 3: image '{image}': is the second answer to the same "
+        "question; keep only one answer\n",
     )
 
 
@@ -574,7 +578,7 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     ),
     (("--images", "nowhere"), "nowhere: no such folder"),
     (("--images", "questions.json"), "questions.json: is a file"),
-    (("--images", "empty"), "has none of the 12 pictures to be asked about"),
+    (("--images", "empty"), "contains none of the 12 pictures to ask about"),
     (("--out", "questions.json"), "would overwrite an input file"),
     (("--out", "no/a.jsonl"), "the folder no does not exist"),
     (("--out", "empty"), "it is a folder"),

@@ -203,7 +203,7 @@ def test_a_model_counts_people_where_one_is_annotated(run, alone, pictures) -> N
     write(alone / "gt.npz", scenes(images, scored=False))
     words = ("choice", "build", "gt.npz", "--judge", "time-sensitive", "--images", pictures)
     done = run(*words, "--out", "a", "--json", "a.json")
-    assert "3 with one person and 1 with several, by annotations\n" in done.out
+    assert "3 with one person and 1 with several, as counted by annotations\n" in done.out
     replies = iter(("Yes.", "<think>yes?</think>no", "Perhaps"))
     with serving(looking(hostile=lambda words, number: text(next(replies)))) as model:
         check = ("--check-people", f"{model.url},m", "--concurrent", 1, *QUICK)

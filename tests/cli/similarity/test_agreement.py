@@ -91,9 +91,12 @@ def test_the_mean_of_ten_changes_has_an_interval_unless_they_are_equal(run, alon
 @pytest.mark.parametrize(
     ("again", "message"),
     [
-        ("item,ann,bob\nx,0,1\ny,4,4\n", "its 2 items by item are not the 5 of ratings.csv"),
+        (
+            "item,ann,bob\nx,0,1\ny,4,4\n",
+            "the items by item (2) differ from those of ratings.csv (5)",
+        ),
         ("item,eve,max\nx,0,1\n", "is rated by eve, max, ratings.csv by ann, bob"),
-        ("ann,bob\n0,1\n", "its 1 items are not the 5 of ratings.csv"),
+        ("ann,bob\n0,1\n", "the items (1) differ from those of ratings.csv (5)"),
     ],
 )
 def test_other_items_or_people_are_not_the_same_study(run, ratings, alone, again, message) -> None:

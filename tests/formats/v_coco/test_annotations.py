@@ -110,7 +110,7 @@ def test_data_set_is_the_one_given(tmp_path):
         read_annotations(path, dataset="hico-det")
     assert str(error.value) == (
         f"{path}: is for v-coco (v-coco), but hico-det is expected here; give a file for hico-det, "
-        "or the file's own `dataset`"
+        "or give `dataset` for the data set of this file"
     )
 
 
@@ -187,7 +187,10 @@ BAD_INSTANCES = {
         lambda c: c["annotations"].extend({"id": n, "image_id": n} for n in ONE_HASH),
         "annotations[8].id: 2.305843009213694e+18 is too large",
     ),
-    "one id twice": (box(1, id=70), "two annotations have the id 70; give each annotation its own"),
+    "one id twice": (
+        box(1, id=70),
+        "two annotations have the id 70; give each annotation a different id",
+    ),
     "no images": (lambda c: c.pop("images"), "is not a COCO instances file (lists images, annotat"),
     "no image id": (
         lambda c: c["images"][0].pop("id"),
@@ -309,7 +312,9 @@ def test_qpic(qpic):
     assert scenes.box_ignored.tolist() == [False, False, True]
     assert scenes.box_xyxy[0].tolist() == [10, 20, 40, 40]
     assert "a pixel larger than the official boxes" in scenes.notes[0]
-    assert "1 people have no 'hoi_annotation'; they and the predictions" in scenes.notes[1]
+    assert (
+        "ignores people without a 'hoi_annotation' (1), and predictions on these people"
+    ) in scenes.notes[1]
 
 
 def test_qpic_is_known_by_names_or_by_missing_objects(qpic):

@@ -229,8 +229,9 @@ def test_cache_template(tmp_path, module):
     ]
     assert scenes.box_xyxy.tolist() == [person, DOG]
     assert scenes.notes[1] == (
-        f"{path}: 1 of 1 dicts omit actions, which are then not predicted; the official agent "
-        f"AP and scenario 2 count them with score 0, as a CacheTemplate fills them in"
+        f"{path}: 1 of 1 dicts omit actions, which are read as not predicted; the official "
+        f"agent AP and scenario 2 count omitted actions with score 0, as if a CacheTemplate had "
+        f"filled them in"
     )
     path.write_bytes(template([{key: SITS[key] for key in SITS if key != "image_id"}], module))
     with pytest.raises(InputError, match="have no 'image_id'"):
@@ -314,8 +315,8 @@ def test_the_image_of_a_single_file(saved):
     with pytest.raises(InputError) as error:
         read_predictions(path)
     assert str(error.value) == (
-        f"{path}: the dicts have no 'image_id', which QPIC omits for a single image; say which "
-        "image it is with `image_id=ID`"
+        f"{path}: the dicts have no 'image_id', which QPIC omits for a single image; give the "
+        "number of this image with `image_id=ID`"
     )
     for given_id in (7, "7", "COCO_val2014_000000000007.jpg"):
         assert read_predictions(path, image_id=given_id).names.tolist() == ["7"]
