@@ -414,7 +414,7 @@ OnlyPredicted = Annotated[
     ),
 ]
 Images = Annotated[Path, option(help="Folder with the pictures.")]
-Folder = Annotated[Path, option(help="Folder to write to.")]
+Folder = Annotated[Path, option(panel=FILES, help="Folder to write to.")]
 Confidence = Annotated[
     float,
     option(

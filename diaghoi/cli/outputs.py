@@ -226,7 +226,7 @@ class PageOptions:
     """Options for showing a page."""
 
     images: Path | None = option(
-        None, panel=options.FILES, help="Folder with the pictures on which cases are drawn."
+        None, panel=options.FILES, help="Folder with the pictures, to draw single errors on them."
     )
     open: bool = option(
         False, panel=options.FILES, help="Explore the models in a browser until Ctrl-C."

@@ -75,7 +75,7 @@ def other_split(vocabulary: Vocabulary, names: StrArray) -> str:
     """Describe the number of images outside the test split; empty if there are none."""
     elsewhere = len(_elsewhere(vocabulary, names))
     images = number_of("image", len(names))
-    return f"{elsewhere:,} of {images} not of the test split" if elsewhere else ""
+    return f"{elsewhere:,} of {images} not in the test split" if elsewhere else ""
 
 
 def _elsewhere(vocabulary: Vocabulary, names: StrArray) -> list[str]:

@@ -143,7 +143,7 @@ _REGISTERED = (
     ),
     Measure(
         path="negatives.ap",
-        title="Negatives: AP of rejecting other pairs",
+        title="Negatives: AP of rejecting wrong pairs",
         doc="AP of ranking pairs that match no annotated pair behind pairs that do.",
         report="parts",
         table="negatives_actions",
@@ -157,7 +157,7 @@ _REGISTERED = (
         # higher.
         path="negatives.ap_published",
         title="as published (at most 91.82)",
-        doc="AP of rejecting other pairs, as computed by the published code.",
+        doc="AP of rejecting wrong pairs, as computed by the published code.",
         report="parts",
         table="negatives_actions",
         short="As published",

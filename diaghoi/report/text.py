@@ -216,7 +216,9 @@ def _means(result: Result) -> list[str]:
         low, high = (percent(bound[key]["full"]) for key in ("worst", "best"))
         first += f" ({low} to {high} if scores ranked)"
     if own != next(iter(shown_means.values())):
-        others.append(f"ΔmAP starts from mAP {own} under {title_of(**_named(result))}")
+        classes = choices_of(result["protocol"]["signature"]).get("classes", "")
+        left = f", {classes}" if "left out" in classes else ""
+        others.append(f"ΔmAP starts from mAP {own} under {title_of(**_named(result))}{left}")
     if "unscored" in result:
         others.append(f"F1 {percent(result['detections']['full']['f1'])}")
     return [first, *others]
@@ -321,7 +323,7 @@ def _parts_in_words(result: Result) -> list[str]:
     return [
         f"{listed}: recall {percent(pairs['recall'])}, precision {percent(pairs['precision'])}"
         f"{per_image}",
-        f"rejecting other pairs: AP {percent(result['negatives']['ap'])}",
+        f"rejecting wrong pairs: AP {percent(result['negatives']['ap'])}",
         f"actions on found pairs: mAP {percent(result['actions']['map'])}",
     ]
 

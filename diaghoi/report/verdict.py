@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from diaghoi.comparison.results import coverage_words, only_interactions
+from diaghoi.comparison.results import by_person, coverage_words, only_interactions
 from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.notes import FEW_DECIDE, NOT_A_PERSON, ONLY_INTERACTIONS, WITHOUT_SCORES
 from diaghoi.exceptions import number_of
@@ -166,7 +166,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if covered := coverage_words(result):
         said.append(f"{covered}: {_left_out(result)}")
     if "other_split" in result:
-        said.append(f"{result['other_split']}: do not compare with published numbers")
+        said.append(f"{result['other_split']}: not comparable with papers")
     notes = unusual(result["notes"])
     phrases = (NOT_A_PERSON, "numbered as", WITHOUT_SCORES)
     first = dict.fromkeys(note for phrase in phrases for note in notes if phrase in note)
@@ -176,7 +176,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     said += [note for note in notes if note not in (*first, *few)]
     sure = "see the intervals" if "intervals" in result else "see --bootstrap"
     groups = (note.split(";")[0].replace("annotated ", "") for note in few)
-    said += (f"{group}: {sure} before you quote it" for group in groups)
+    said += (f"{group}; {sure} before quoting its mAP" for group in groups)
     return [without_folder(each) for each in said]
 
 
@@ -214,10 +214,7 @@ def _left_out(result: Mapping[str, Any]) -> str:
     if not ranks_errors(result):
         return "errors are not ranked; --only-predicted-images evaluates only these images"
     elsewhere = number_of("annotated triplet", coverage["triplets_elsewhere"])
-    return (
-        f"Missed includes {elsewhere} of the other images; --only-predicted-images evaluates only "
-        "the images of the file"
-    )
+    return f"Missed includes {elsewhere} of the other images; see --only-predicted-images"
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
@@ -229,6 +226,8 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
     if not worst or round(100 * gains[worst], 2) <= 0:
         return []
     cost = f"{ON_FOUND_PAIRS} (in brackets), {_lower(worst)} cost most (+{_percent(gains[worst])})"
+    if worst == "action" and by_person(result):
+        cost += "; with an object box, the published rule calls them associations"
     cost = cost if first not in ("", worst) else ""
     return [_ranking_fault(result, gains[worst]).strip(), cost]
 

@@ -187,9 +187,9 @@ def test_another_split_is_said_as_inspect_says_it(run, alone: Path) -> None:
     assert said in run("inspect", "preds.npz", "--annotations", "gt.npz").out
     done = run("report", "preds.npz", "--annotations", "gt.npz", "--detail")
     assert said in done.err
-    assert done.out.startswith("preds on V-COCO, 3 of 4 images not of the test split (v-coco-s1)\n")
+    assert done.out.startswith("preds on V-COCO, 3 of 4 images not in the test split (v-coco-s1)\n")
     words = ("preds.npz", "preds.npz", "--labels", "A,B", "--annotations", "gt.npz")
-    caution = "3 of 4 images not of the test split (A, B)"
+    caution = "3 of 4 images not in the test split (A, B)"
     assert f"! {caution}\n" in run("compare", *words).out
     run("compare", *words, "--out", "t.tex")
     assert f"Caution: {caution}." in Path("t.tex").read_text()

@@ -280,7 +280,7 @@ def test_broken_image_labels_that_are_found(run, data, alone: Path) -> None:
     done = run("report", data.predictions, "--annotations", data.annotations)
     assert done.err == (
         "diaghoi: error: other.mat: not a MATLAB file; image labels are in HICO's anno.mat; the "
-        "file comes from diaghoi.toml: correct or remove the file\n"
+        "path comes from diaghoi.toml: correct or remove it there\n"
     )
 
 

@@ -16,6 +16,7 @@ from support.commands import Outcome
 import diaghoi
 from diaghoi.data.table import percent
 from diaghoi.formats import write
+from diaghoi.report.verdict import remarks
 
 HICO_DET = ("--annotations", "instances_test2015.json")
 REPORTS = {
@@ -60,7 +61,7 @@ def test_a_report_is_one_screen(report, monkeypatch, name: str, width: int) -> N
     assert sum(max(1, -(-cell_len(line) // width)) for line in lines) <= 24
     result = json.loads(report(*REPORTS[name], "--json", "-").out)
     assert len(costs(done)) == 7
-    for text in (f"|diaghoi.{diaghoi.__version__}", "more: --detail", "rejecting other pairs"):
+    for text in (f"|diaghoi.{diaghoi.__version__}", "more: --detail", "rejecting wrong pairs"):
         assert text in done.out
     main = [each["value"] for each in result["headline"]] or [result["map"]["full"]]
     for value in (*main, result["pairs"]["recall"], result["pairs"]["precision"]):
@@ -127,6 +128,20 @@ def test_missed_costs_the_same_on_every_screen_and_in_predicted_images_in_bracke
     assert gains == sorted(gains, reverse=True)
 
 
+@pytest.mark.parametrize(("name", "explained"), [("v-coco", True), ("hico-det", False)])
+def test_the_rules_are_explained_if_they_name_different_errors(
+    report, name: str, explained: bool
+) -> None:
+    result = json.loads(report(*REPORTS[name], "--json", "-").out)
+    result["oracles"]["association"]["delta_map"]["full"] = 0.4
+    result["localised"]["association"]["delta_map"]["full"] = 0.1
+    result["localised"]["action"]["delta_map"]["full"] = 0.5
+    (told,) = [text for text in remarks(result) if text.startswith("on found pairs")]
+    cost = "on found pairs (in brackets), wrong actions cost most (+50.00)"
+    rule = "; with an object box, the published rule calls them associations"
+    assert told == cost + rule * explained
+
+
 def test_what_changes_the_numbers_comes_first(report, desk: Path) -> None:
     truth = diaghoi.read_annotations(desk / "instances_test2015.json")
     found = diaghoi.read_predictions(desk / "preds.pkl")
@@ -137,7 +152,7 @@ def test_what_changes_the_numbers_comes_first(report, desk: Path) -> None:
     write(desk / "bicycles.npz", replace(found, box_label=label).with_names(names))
     lines = report("bicycles.npz", "--annotations", "gt.npz").out.splitlines()
     marks = [line for line in lines if line.startswith("! ")]
-    assert marks[0].startswith("! 20 of 20 images not of the test split")
+    assert marks[0].startswith("! 20 of 20 images not in the test split")
     assert re.match(r"! the subject of [\d,]+ predicted triplets is not a person", marks[1])
 
 

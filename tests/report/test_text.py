@@ -56,7 +56,7 @@ Pair precision                                  2.00        0.10        1.90
   recall of human boxes                        90.00
   recall of object boxes                           –
   mean over object categories                  60.00
-Negatives: AP of rejecting other pairs         95.00
+Negatives: AP of rejecting wrong pairs         95.00
   as published (at most 91.82)                 87.00
 Actions: mAP on found pairs                    46.00       12.50           –
 Pair precision of a group: the share of all predicted pairs that are
