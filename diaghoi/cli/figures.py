@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -148,15 +149,25 @@ def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> N
     """Write the captions of figures as text and as LaTeX for a paper."""
     from diaghoi.report.latex import escaped
 
-    markdown, latex = _captions_in(folder)
-    outputs.write_text(markdown, "".join(f"**{n}.** {text}\n\n" for n, text in captions.items()))
     kind = "figure*" if column == "double" else "figure"
-    floats = (
-        f"\\begin{{{kind}}}\n  \\centering\n  \\includegraphics{_fitted(name)}{{{name}}}\n"
-        f"  \\caption{{{escaped(text)}}}\n  \\label{{fig:{name}}}\n\\end{{{kind}}}\n"
+    texts = {name: f"**{name}.** {text}" for name, text in captions.items()}
+    floats = {
+        name: f"\\begin{{{kind}}}\n  \\centering\n  \\includegraphics{_fitted(name)}{{{name}}}\n"
+        f"  \\caption{{{escaped(text)}}}\n  \\label{{fig:{name}}}\n\\end{{{kind}}}"
         for name, text in captions.items()
-    )
-    outputs.write_text(latex, "\n".join(floats))
+    }
+    marks = (r"\A\*\*(\w+)\.\*\*", r"\\label\{fig:(\w+)\}")
+    for path, blocks, mark in zip(_captions_in(folder), (texts, floats), marks, strict=True):
+        blocks = _drawn_before(path, mark) | blocks
+        outputs.write_text(path, "\n\n".join(blocks.values()) + "\n")
+
+
+def _drawn_before(path: Path, mark: str) -> dict[str, str]:
+    """Read the captions in a file, by figure, of the figures that are still in its folder."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    named = ((re.search(mark, block), block) for block in text.strip("\n").split("\n\n"))
+    found = {match[1]: block for match, block in named if match}
+    return {name: found[name] for name in found if any(path.parent.glob(f"{name}.*"))}
 
 
 def _fitted(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,24 @@ def test_formats_and_column(run, study, alone) -> None:
     # The caption is in the file, too.
     assert "m0 on HICO-DET, protocol hico-det-520 (classes: no_interaction left out" in svg
     assert len(list((alone / "x").iterdir())) == len(FORMATS) + len(CAPTIONS)
+
+
+def test_captions_of_figures_that_were_drawn_before_are_kept(run, study, alone) -> None:
+    draw = partial(run, "figures", study("one.npz"), "--out", "x", "--format", "svg", "--only")
+    draw("delta_map", "--column", "single")
+    texts = {name: (alone / "x" / name).read_text() for name in CAPTIONS}
+    draw("waterfall")
+    draw("waterfall")
+    for name, text in texts.items():
+        both = (alone / "x" / name).read_text()
+        assert both.startswith(f"{text.rstrip()}\n\n")
+        assert both.count("waterfall") == both.removeprefix(text).count("waterfall") > 0
+    (alone / "x" / "delta_map.svg").unlink()
+    draw("error_shares")
+    for name in CAPTIONS:
+        text = (alone / "x" / name).read_text()
+        assert "delta_map" not in text
+        assert text.index("waterfall") < text.index("error_shares")
 
 
 @pytest.mark.parametrize("column", ["single", "double"])
