@@ -17,10 +17,10 @@ Duplicates and predictions with two wrong boxes attempt nothing. A triplet that 
 attempted is missed. Predictions with the same class as the triplet take precedence
 (:func:`diaghoi.evaluation.errors.attempt`).
 
-The published code for V-COCO calls a wrong action with an object an association error, even if the
-person does something else with that object. By the rule of this module, a wrong action with an
-object of the person is an action error, and an association error pairs a person with an object that
-belongs to no action of the person.
+In the published code for V-COCO, a wrong action with an object counts as an association error, even
+if the person does something else with that object. By the rule of this module, a wrong action with
+an object of the person is an action error, and an association error pairs a person with an object
+that belongs to no action of the person.
 """
 
 from dataclasses import replace

@@ -63,7 +63,7 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
 
 
 def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
-    # Files that list boxes contain many boxes outside all pairs, which could not find the triplet.
+    # Only boxes in pairs are compared: a box outside all pairs could not have found the triplet.
     if near.box < 0:
         return f"no {name} box is in a predicted pair"
     if near.iou == 0:

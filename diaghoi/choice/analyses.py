@@ -97,8 +97,8 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
         has the same object, and otherwise in ``confused_objects``: once for each right verb or
         object of the question. Each row has its names, ``shown`` (number of chances to mislead a
         model), ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions,
-        ``instead`` (number of cases without any right option of that verb or object). Rows are
-        ordered by ``picked``, then by rate.
+        ``instead`` (number of those cases in which no right option with that verb or object was
+        picked). Rows are ordered by ``picked``, then by rate.
     """
     counts: dict[str, dict[tuple[str, ...], list[int]]] = {
         name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS

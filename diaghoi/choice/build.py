@@ -37,7 +37,7 @@ SETTINGS = ("setting_1", "setting_2", "setting_3")
 """The settings: the scene; a person with a given box; a person who must be found first."""
 REASONS = {
     "not_annotated": "no annotated interaction with an object",
-    "few_actions": "too few other actions of the objects",
+    "few_actions": "too few other actions that the objects allow",
     "few_negatives": "too few negatives by the judges",
 }
 """Reasons for omitting images."""

@@ -132,7 +132,7 @@ class Tally:
 
     @cached_property
     def _by_class(self) -> tuple[csr_array, csr_array]:
-        """Count right picks, and the sum of right options and picks, by class and image, (K, N)."""
+        """Count right picks, and right options plus all picks, by class and image, (K, N)."""
         from scipy.sparse import csr_array
 
         question, label, right, picked = self.rows

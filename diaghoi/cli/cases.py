@@ -91,7 +91,7 @@ class CaseOptions:
         "--captions/--no-captions",
         panel=options.FILES,
         rare=True,
-        help="Text below the PNG files of a folder.",
+        help="Write a caption below each picture in the PNG files of a folder.",
     )
     repairs: bool = option(False, panel=LAYOUT, help="Show the oracle's repair next to each error.")
     outcomes: bool = option(

@@ -291,7 +291,7 @@ class PageOptions:
                     err=True,
                 )
             sys.stdout.flush()
-            # Without a window system, a browser would open as text in the terminal of this command.
+            # Without a window system, a text-mode browser might start in this terminal.
             windows = sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
             if sys.stdout.isatty() and windows:
                 webbrowser.open(server.address)

@@ -123,7 +123,7 @@ def text(result: Result, *keys: str) -> str:
 
 
 def other_protocol(result: Result, asked: Protocol) -> str:
-    """Name the protocol of a result if it differs from the requested one; otherwise empty.
+    """Return the protocol of a result if it differs from the requested one, or an empty string.
 
     Parameters
     ----------

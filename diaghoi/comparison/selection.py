@@ -431,6 +431,7 @@ def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
             "mAP" if each.table.key in ("official", "map") else each.table.title
         ] = None
     tables = {each.table.key: each.table for each in taken}
+    costs = any(key.startswith(("delta_map", "localised")) for key in tables)
     rows = [
         Row(titles=(model.label,), cells=tuple(each.cell(model.label) for each in taken))
         for model in comparison.models
@@ -444,7 +445,8 @@ def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
         caption="\n".join(
             filter(None, (said.get(key, table.caption) for key, table in tables.items()))
         ),
-        best=f"best of its column; for ΔmAP, the smallest{TOLD if comparison.differences else ''}",
+        best="best of its column"
+        f"{TOLD if comparison.differences else ''}{'; for ΔmAP, the smallest' if costs else ''}",
     )
     return _with_mark(comparison, table)
 

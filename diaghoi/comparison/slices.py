@@ -150,7 +150,7 @@ class Slices:
         return f"<Slices of {', '.join(self.labels)}: {len(self.slices)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all values as plain Python: the key ``slices`` of results.
+        """Return all values as plain Python, as stored under the key ``slices`` of results.
 
         Returns
         -------

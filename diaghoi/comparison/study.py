@@ -289,8 +289,8 @@ def read_study_file(
     path : path
         A TOML file.
     model : callable
-        Function that takes the place for messages, the folder in which paths start, and the texts
-        by key, and returns a StudyModel.
+        Function that returns a StudyModel, given the location to name in messages, the folder that
+        relative paths start from, and the texts by key.
     keys, model_keys : sequence of str
         Further keys of the study, and of each ``[[model]]``, in addition to the common ones.
     needed : mapping of str

@@ -146,7 +146,7 @@ _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB866
 
 
 def distinct(keys: Array) -> tuple[IntArray, IntArray]:
-    """Group the equal ones of N keys; groups are numbered in order of first occurrence.
+    """Group N keys by equality; groups are numbered in order of first occurrence.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from diaghoi.exceptions import InputError, short
 
 
 def ordinary(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a regular file or a folder; opening a pipe or a device may block.
+    """Return the path of a regular file or a folder; reject pipes and devices, which may block.
 
     Raises
     ------

@@ -140,7 +140,8 @@ def _in_words(off: FloatArray) -> list[str]:
     if len(off) < ENOUGH:
         return []
     median = np.median(off, axis=0)
-    # Standard error of a median, based on the median deviation of a normal distribution.
+    # Standard error of a median, estimated from the median absolute deviation of normally
+    # distributed values.
     error = 1.858 * np.median(np.abs(off - median), axis=0) / np.sqrt(len(off))
     share = np.append(np.exp(median[:2]) - 1, median[2:])
     certain = (np.abs(share) >= SHARE) & (np.abs(median) >= ERRORS * error)

@@ -77,8 +77,8 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         named = "HOI classes" if what == "classes" else what
         text = (
             f"the best verb is annotated in {100 * own:.1f} % of the pairs that were found, but "
-            f"would be in {100 * shifted[what, shift]:.1f} % if the numbers of {named} were one "
-            f"{'higher' if shift > 0 else 'lower'}: they seem to be one too "
+            f"would be annotated in {100 * shifted[what, shift]:.1f} % if the numbers of {named} "
+            f"were one {'higher' if shift > 0 else 'lower'}: they seem to be one too "
             f"{_repair_of(what, shift)}"
         )
         return [(text, True)]
@@ -139,8 +139,8 @@ def _other_names(
     enough = pairs >= PAIRS
     another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
     called = np.flatnonzero(enough & another)
-    # No two verbs may share a name: a detector that always predicts the same verb has another
-    # problem.
+    # Verbs that get the same other name are ignored: a detector that always predicts one verb has
+    # another problem.
     alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
     return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())
 

@@ -317,8 +317,8 @@ class WeightedCurve:
             rows = slice(first, first + ROWS)
             total, precision = self.total[rows], self.precision[rows]
             row = np.arange(len(total))[:, None, None]
-            # For each number of true positives, count the runs that end with at most that many. A
-            # search for each level would take three times as long.
+            # For each n, count the runs that end with at most n true positives. A search for each
+            # level would take three times as long.
             cell = total + row[:, 0] * size
             table = np.bincount(cell.ravel(), minlength=len(total) * size).reshape(-1, size)
             np.cumsum(table, axis=1, out=table)

@@ -218,8 +218,8 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
     if base.kind == "annotations" and (predictions is None or predictions.path != base.path):
         lines.append(_annotations(base.path, folder))
     if predictions is not None and predictions.by_class and listed is None:
-        # If 0 does not occur, numbers may start at 1, and the highest number is then the least
-        # number of classes.
+        # If 0 does not occur, numbers may start at 1; there are then at least as many classes as
+        # the highest number.
         count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
         if count > len(combinations):
             lines += [

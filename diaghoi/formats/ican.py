@@ -294,15 +294,15 @@ def _order(
     if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
         return _OTHER, (
             f"{file}: objects are numbered from 1 in HICO's order (hico80): with this "
-            f"order, the highest score belongs to the object in {percent(other)} of the best "
-            f"pairs, and with COCO's order in {percent(own)}",
+            f"order, the action with the highest score fits the object in {percent(other)} of the "
+            f"best pairs, and with COCO's order in {percent(own)}",
         )
     if count < ENOUGH:
         return _OWN, ()
     raise InputError(
-        f"{file}: cannot determine the numbering of objects: the highest score belongs to the "
-        f"object in {percent(own)} of the best pairs with COCO's order, and in {percent(other)} "
-        f"with HICO's order; give --read objects={_OWN} or --read objects={_OTHER}"
+        f"{file}: cannot determine the numbering of objects: the action with the highest score "
+        f"fits the object in {percent(own)} of the best pairs with COCO's order, and in "
+        f"{percent(other)} with HICO's order; give --read objects={_OWN} or --read objects={_OTHER}"
     )
 
 

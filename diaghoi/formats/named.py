@@ -207,7 +207,8 @@ def _triplets(
     examples, notes = some_of(list(dict.fromkeys(unknown)), 3), []
     if unknown and not triplets:
         raise InputError(
-            f"{rows.file}: no interaction is one of {vocabulary.name}: {examples}; give the data "
+            f"{rows.file}: none of the interactions belongs to {vocabulary.name}: {examples}; "
+            "give the data "
             "set with --dataset"
         )
     if incomplete:

@@ -254,15 +254,16 @@ class _Triplets:
         likely, labels = numbers[best], self.labels[best]
         shares: dict[TripletNumbers, float] = {}
         for reading in given or (*READINGS, *more):
-            # Without categories, every number is a verb of some object.
+            # Without object categories, every number fits as a verb, so readings of verbs prove
+            # nothing.
             if reading.of == "class" or fixed.of == "verb":
                 fits = reading.classes(likely, labels, vocabulary) >= 0
                 shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            # Find readings under which all numbers exist, and at least as many triplets are HOI
-            # classes as under the format's reading. A single extra number could be an error; with
-            # several numbers, the objects show whether the numbers are classes.
+            # Find readings under which all numbers exist and which turn at least as many triplets
+            # into HOI classes as the format's reading does. A single extra number could be an
+            # error; with several numbers, the objects show whether the numbers are classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [

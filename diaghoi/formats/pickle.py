@@ -412,7 +412,8 @@ class Beside:
     size: int
 
 
-# Maximum bytes of an integer: its hash is computed again wherever it is a key.
+# Maximum bytes of an integer: Python does not keep the hash of an integer, so long integers as keys
+# would take long.
 _LONGEST_INTEGER = 1 << 12
 _DEEPEST = 100
 # Number of tuple items that hashing may visit: a number for each byte of the pickle, plus a fixed
@@ -443,7 +444,7 @@ def _of_each_length(field: int) -> bytes:
 
 
 def _plain() -> re.Pattern[bytes]:
-    """Return the pattern of up to 2000 harmless opcode sequences.
+    """Return a pattern that matches a run of up to 2000 harmless opcode sequences.
 
     The more the pattern matches without alternatives, the faster it is.
     """

@@ -132,7 +132,7 @@ class Images:
         return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
 
     def columns(self, keys: Sequence[str], unit: str) -> ColumnTable:
-        """Return a table whose columns are lists in each image, with one value per row.
+        """Return a table of columns that each image stores as lists, one value per row.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ _ARRAY = re.compile(
 )
 # NumPy prints 1.0 as "1.", which is not valid JSON.
 _POINT = re.compile(r"(?<=\d)\.(?!\d)")
-# Each word below has a letter other than the "e" in numbers.
+# Each word below has a letter other than "e", the only letter that numbers contain.
 _LETTER, _WORD = re.compile("[A-Zac-df-z_]"), re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
 _WORDS = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity"}
 _WORDS |= {"np.True_": "true", "np.False_": "false", "np.nan": "NaN", "np.inf": "Infinity"}

@@ -38,7 +38,7 @@ _CHUNK = 4096
 _SIDES = [itemgetter(*(KEYS[n] for n in classes)) for classes in (AGENTS, ROLES)]
 _SUFFIXES = ("_agent", "_obj", "_instr")
 _CLASS = {key: n for n, key in enumerate(KEYS)}
-# One bit per class; sums of 51 bits are exact.
+# One bit per class; float64 holds sums of up to 51 such bits exactly.
 _BIT = 1 << np.arange(len(KEYS))
 
 

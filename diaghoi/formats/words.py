@@ -46,8 +46,8 @@ class HoiR1(Format):
 
     As in HOI-R1's code, unreadable parts of an answer are counted (:data:`UNREAD`), not rejected,
     because models write freely. HOI-R1's code also writes an empty list for a reply that is not
-    JSON. The original reply shows whether a reply was not JSON, or the model saw nothing in the
-    image.
+    JSON. Only the original reply shows which of the two happened: it is not JSON, or the model saw
+    nothing in the image.
     """
 
     name = "hoi-r1"

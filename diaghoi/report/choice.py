@@ -138,7 +138,8 @@ def _cautions(result: Result) -> list[str]:
     """List facts that affect the interpretation of the numbers."""
     few = result["questions"] < FEW and "intervals" not in result
     chance = (
-        f"{number_of('question', result['questions'])}: numbers can be points off by chance; add "
+        f"{number_of('question', result['questions'])}: by chance, numbers can be off by several "
+        "points; add "
         "--bootstrap 1000 before you quote them"
     )
     return [*([chance] if few else []), *map(without_folder, result["notes"])]

@@ -51,8 +51,8 @@ class ProgressiveSchedule:
     kept, if the previous epoch has no score at the same level (in the first epoch, and after a step
     up) or a score of 0. If the weighted scores of clean and masked levels are equal, the clean
     level is chosen, because the clean level is listed first. The sum in equation 7 runs over the
-    levels above clean, as in the equation; algorithm 1 does not say over which levels. The largest
-    change is reset after a step up, as in algorithm 1; equation 5 would keep the largest change.
+    levels above clean; algorithm 1 does not say over which levels. The largest change is reset
+    after a step up, as in algorithm 1; equation 5 would keep the largest change.
 
     Parameters
     ----------

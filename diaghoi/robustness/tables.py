@@ -1,4 +1,4 @@
-"""Tables and sentences of a robustness study: as in the RoHOI paper, plus growing errors."""
+"""Tables and sentences of a robustness study: those of the RoHOI paper, and which errors grow."""
 
 from __future__ import annotations
 
@@ -224,9 +224,9 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, equally many per detector.
 
-    At most ``most`` sentences are chosen; among corruptions of equal rank, the largest drops come
-    first. Each sentence comes with the label of the detector; sentences are ordered by detector,
-    and the largest drop of a detector comes first.
+    At most ``most`` sentences are chosen: each detector's costliest corruption, then each second
+    one, and so on, preferring large drops. Each sentence comes with the label of the detector;
+    sentences are ordered by detector, and the largest drop of a detector comes first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -241,7 +241,7 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
 
 
 def summary(profiles: Sequence[Profile]) -> str:
-    """Describe how much of their clean score detectors keep, and which corruption costs most.
+    """Describe how much of its clean score each detector keeps, and which corruption costs most.
 
     With more than two detectors, the sentence names the most and the least robust detector.
     """

@@ -470,7 +470,7 @@ def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> lis
     ambiguous = list(dict.fromkeys(fitted.ambiguous))
     if ambiguous:
         notes.append(
-            f"several senses in the table '{name}', none of them specified, of {len(ambiguous)} "
-            f"{what}: {some_of(ambiguous)}"
+            f"{what} with several senses in the table '{name}', of which none is specified "
+            f"({len(ambiguous)}): {some_of(ambiguous)}"
         )
     return notes

@@ -252,7 +252,7 @@ def _highest(
 
 
 def _square(values: FloatArray, size: int) -> Any:
-    """Extend an (A, W) table to a square table of all words; free words are never annotated."""
+    """Extend an (A, W) table to all words; the row of a free word has only the word itself."""
     from scipy.sparse import coo_array
 
     row, column = values.nonzero()

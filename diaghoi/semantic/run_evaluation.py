@@ -136,7 +136,7 @@ def evaluate(
 
 
 def _by_class(scenes: Scenes) -> Scenes:
-    """Keep each class of an image once, with its highest score, at a fixed location."""
+    """Keep each class of an image once, with its highest score; all get the same dummy boxes."""
     rows = np.flatnonzero(scenes.pair_object[scenes.triplet_pair] >= 0)
     image, verb = scenes.triplet_image[rows], scenes.triplet_verb[rows]
     category = scenes.pair_label[scenes.triplet_pair[rows]]

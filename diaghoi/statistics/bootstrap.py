@@ -51,7 +51,8 @@ TOGETHER = 64
 # Number of groups of images that the jackknife leaves out in turn.
 GROUPS = 200
 FEW = 30
-"""Minimum number of predictions and annotated triplets behind a cost with an interval."""
+"""A cost has an interval only if at least this number of predictions and annotated triplets carry
+it."""
 TOO_FEW = f"fewer than {FEW} annotated triplets or predictions carry this cost"
 """Reason why a cost has no interval."""
 

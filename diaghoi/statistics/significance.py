@@ -406,8 +406,8 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
 
     The procedure is the step-down method of Westfall and Young (Resampling-Based Multiple Testing,
     1993, algorithm 2.8). Each difference is divided by its spread, or by the median spread if that
-    is larger. In each exchange, the quotient is compared with the largest quotient after the
-    exchange, among the differences that rank no higher. With this method, many tests need no more
+    is larger. For each exchange, an observed quotient is compared with the largest exchanged
+    quotient among the differences that rank no higher. With this method, many tests need no more
     exchanges than one test; with Holm's correction, many tests need many times more exchanges.
 
     Parameters

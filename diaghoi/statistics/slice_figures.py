@@ -237,7 +237,7 @@ class Sliced:
         return found
 
     def prepared(self, members: Members, wanted: Sequence[str] = FIGURES) -> SliceFigures:
-        """Prepare the mAP of a slice and other requested numbers for weightings."""
+        """Prepare the mAP of a slice, and other requested numbers, for weightings of the images."""
         ranked = ((name, self._ranking(name).cut(members)) for name in _rankings(wanted))
         means = MeanPrecisions(
             rankings=prepared(ranked, self.diagnosis.ledger.classes, self.images),

@@ -244,7 +244,7 @@ class _Contrast:
     group : (T,) int array
         Group of each triplet, within which triplets are compared; -1 if a triplet does not count.
     detectors : tuple of (int, FoundAt)
-        Detectors whose precisions form the values, each with its sign.
+        Detectors, each with the sign, 1 or -1, with which its precisions enter the values.
     """
 
     labels: tuple[str, ...]

@@ -239,8 +239,7 @@ class NegativesCurve(NamedTuple):
     ap : float
         Average precision, a fraction.
     chance : float
-        Share of the pairs that localise no annotated pair among all pairs: the precision of random
-        guessing.
+        Of all pairs, the share that localises no annotated pair: the precision of random guessing.
     """
 
     curve: Curve

@@ -61,7 +61,7 @@ def _figure(name: str, title: str, data: Any, draw: Any, **settings: Any) -> Fig
 
 
 INCOMPLETE = "‡"
-INCOMPLETE_NOTE = f"{INCOMPLETE}: over the available conditions."
+INCOMPLETE_NOTE = f"{INCOMPLETE}: computed over the available conditions only."
 
 
 def _marked(models: Sequence[ModelData], partial: Sequence[bool]) -> list[str]:

@@ -173,8 +173,8 @@ def test_an_object_with_too_few_actions_is_left_out_before_any_judge_is_asked() 
     judge = AllNegative()
     judge.judge = lambda asked: pytest.fail("asked") if asked else []  # type: ignore[method-assign]
     problem = (
-        "no question with 4 options can be built: 1 images have too few other actions of the "
-        "objects"
+        "no question with 4 options can be built: 1 images have too few other actions that "
+        "the objects allow"
     )
     with pytest.raises(InputError, match=problem):
         built(cups, judge)

@@ -255,6 +255,7 @@ def test_columns_make_one_table(names: list[str], columns: list[str]) -> None:
     assert table.key == "overview"
     assert [f"{column.group} {column.title}".strip() for column in table.columns] == columns
     assert [row.title for row in table.rows] == ["a", "b"]
+    assert ("ΔmAP" in table.best) == any("ΔmAP" in column for column in columns)
 
 
 def test_columns_of_tables_stand_as_asked_for() -> None:

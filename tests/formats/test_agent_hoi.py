@@ -124,7 +124,9 @@ def test_left_out(agent: list[dict[str, Any]], save: Save) -> None:
         for note in scenes.notes
     )
     agent[0]["Object Category"] = ["unicorn", "unicorn"]
-    with pytest.raises(InputError, match=r"no interaction is one of hico-det: ride unicorn, sit_"):
+    with pytest.raises(
+        InputError, match=r"none of the interactions belongs to hico-det: ride unicorn, sit_"
+    ):
         read_predictions(save(agent))
 
 

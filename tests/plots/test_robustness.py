@@ -306,7 +306,7 @@ def test_no_name_of_a_radar_lies_on_the_ring(width: float, corruptions: int) -> 
             assert max(np.hypot(*(np.array(each) - middle)) for each in corners) < radius
 
 
-GAPS = "‡: over the available conditions."
+GAPS = "‡: computed over the available conditions only."
 
 
 @pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])

@@ -217,7 +217,7 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     assert (first["indices"]["all"]["conditions"], first["indices"]["all"]["of"]) == (5, 6)
     assert second["indices"]["all"]["cri"] is None
     text = to_text(found.comparison())
-    assert "‡: over the available conditions." in " ".join(text.split())
+    assert "‡: computed over the available conditions only." in " ".join(text.split())
     table = next(each for each in found.comparison().tables if each.key == "corruptions")
     marks = {row.title: [cell.mark for cell in row.cells] for row in table.rows}
     assert marks["A"] == ["", "", "‡"]

@@ -355,7 +355,7 @@ def measure_agreement(
     return Agreement(people=people, correlations=correlations)
 
 
-FEWEST = 10  # minimum number of changes for an interval of the mean
+FEWEST = 10  # changed ratings that an interval of the mean change needs
 
 
 def compare_ratings(

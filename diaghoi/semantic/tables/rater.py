@@ -98,7 +98,8 @@ class ZeroSample:
     number : int
         Maximum number of pairs of each kind.
     seed : int
-        Another seed draws other pairs; a larger sample includes a smaller sample.
+        Another seed draws other pairs. With the same seed, a larger sample contains all pairs of a
+        smaller sample.
     """
 
     number: int = 0

@@ -77,7 +77,9 @@ def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[0] == "model · HICO-DET · 6 questions on 6 images, 3 classes"
-    assert lines[1].startswith("! 6 questions: numbers can be points off by chance; add")
+    assert lines[1].startswith(
+        "! 6 questions: by chance, numbers can be off by several points; add"
+    )
     assert "! model.jsonl: 1 of 6 replies have no readable choice and count" in outcome.out
     for name, value in {"Instance-F1": "61.11", "Exact match": "50.00"}.items():
         assert [line.split()[-1] for line in lines if line.startswith(name)] == [value]
