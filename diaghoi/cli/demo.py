@@ -77,7 +77,7 @@ def demo(choices: DemoOptions) -> None:
         files = [out / "robustness.json", *(out / f"robustness_{name}.pdf" for name in FIGURES)]
         robustness(study=study, cache=cache, out=files, quiet=quiet)
         typer.echo("", nl=not quiet)
-        command = f"robustness {study} --cache {cache} --detail"
+        commands = [f"robustness {study} --cache {cache} --detail"]
     else:
         annotations = out / "annotations.npz"
         for label in DETECTORS:
@@ -88,10 +88,15 @@ def demo(choices: DemoOptions) -> None:
         results = [out / f"{label}.json" for label in DETECTORS]
         figures = [out / "delta_map.pdf", out / "delta_map.png"]
         compare(models=results, out=figures, quiet=True)
-        command = f"compare {out / 'study.toml'}"
+        commands = [
+            f"report {out / 'one_stage.npz'} --annotations {annotations} --detail",
+            f"compare {out / 'study.toml'}",
+        ]
     if not quiet:
         names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
-        typer.echo(f"{out} holds {', '.join(names)}.\nTry: diaghoi {command}")
+        typer.echo(f"{out} holds {', '.join(names)}.")
+        for command in commands:
+            typer.echo(f"Try: diaghoi {command}")
 
 
 def _write_detectors(folder: Path, truth: Scenes, rng: np.random.Generator, bar: Progress) -> None:

@@ -214,8 +214,11 @@ def test_demo(run, alone: Path) -> None:
         *(f"two_stage{end}" for end in (".json", ".npz", ".pkl", ".txt", "_pairs.pkl")),
     ]
     assert f"a holds {', '.join(names)}." in done.out
-    command = done.out.splitlines()[-1].removeprefix("Try: diaghoi ").split()
+    shown, command = (
+        line.removeprefix("Try: diaghoi ").split() for line in done.out.splitlines()[-2:]
+    )
     assert command == ["compare", "a/study.toml"]
+    assert run(*shown).out.startswith("one_stage on HICO-DET")
     files = ("a/one_stage.pkl", "--annotations", "a/annotations.pkl")
     again = json.loads(run("report", *files, "--pairs", "a/one_stage_pairs.pkl", "--json", "-").out)
     assert again == json.loads((alone / "a" / "one_stage.json").read_text())
