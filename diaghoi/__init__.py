@@ -96,7 +96,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# The result classes do not import the report modules, so the package registers notebook display.
+# Slices, transitions, protocols and oracles get their notebook display from the report modules.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
     from diaghoi.report.notebook import load_ipython_extension as _load
 

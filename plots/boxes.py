@@ -24,7 +24,7 @@ ENLARGED, MOST_ENLARGED = 2.0, 8.0  # least and largest enlargement of a part
 ROOM = 0.5  # share of the width or height that all boxes span in an enlarged part
 NOTHING = (-0.5, -0.5, 639.5, 479.5)  # frame of a case without boxes, in an image of unknown size
 BESIDE = 0.12  # margin around the boxes in a crop, as a share of the boxes' extent
-TINY, TINY_ROOM = 1 / 16, 0.25  # largest span of a tiny pair, and span of the pair in a crop
+TINY, TINY_ROOM = 1 / 16, 0.25  # largest span of a pair that is enlarged alone, and its span then
 
 
 class PictureFrame(NamedTuple):

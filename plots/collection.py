@@ -93,8 +93,8 @@ def collect(
         Function that finds the annotations of a data set if the study names none; it returns the
         file and notes on the file. With an engine, the function must be at module level.
     progress : callable, optional
-        Called with the label of the next model or, with several workers, once with the number of
-        models.
+        Called with the label of the next model or, with several workers, once with their number as
+        text (``3 models``).
     engine : Engine, optional
         Engine that processes models; all figures must then be in :data:`diaghoi.plots.FIGURES`.
 

@@ -12,14 +12,13 @@ that really is wrong may fit a pattern.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
   time-sensitive classes of HICO-DET. The table does not list the classes that look like the
-  time-sensitive classes; the only examples in the text are catching and throwing a frisbee, and
-  boarding and leaving an airplane. The counterparts in ``vocabularies/hico_det_time_sensitive.csv``
-  are a choice of this package: HOI classes of the same object whose actions come before or after
-  the listed action and can look the same in a picture. Examples of counterparts are the reverse
-  action, another motion through the same pose, and the beginning or end of the action. Actions that
-  may happen at the same time (hold a racket, swing it) are not counterparts. 26 of the 68 classes
-  have no counterpart in HICO-DET: there is ``open refrigerator``, for example, but no ``close
-  refrigerator``.
+  time-sensitive classes; the text names catching and throwing a frisbee, and boarding and leaving
+  an airplane. The counterparts in ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this
+  package: HOI classes of the same object whose actions come before or after the listed action and
+  can look the same in a picture. Examples of counterparts are the reverse action, another motion
+  through the same pose, and the beginning or end of the action. Actions that may happen at the same
+  time (hold a racket, swing it) are not counterparts. 26 of the 68 classes have no counterpart in
+  HICO-DET: there is ``open refrigerator``, for example, but no ``close refrigerator``.
 - Annotators omit verbs and people. Other verbs on the same pair are weak evidence: nearly all
   action errors on HICO-DET are, by definition, on a pair annotated with other verbs.
 """

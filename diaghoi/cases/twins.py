@@ -1,7 +1,7 @@
 """Count annotated triplets that are missed because annotators drew their boxes twice.
 
 Some triplets are annotated twice, with slightly different boxes. A detector that gives each person
-and object one box finds only one of the two triplets. The second annotation counts as not found,
+and object one box finds only one of the two triplets. The other triplet counts as not found,
 whatever the detector does, and no false positive reveals the fault.
 """
 
@@ -43,7 +43,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     -------
     dict
         ``count``, ``share`` (of the annotated triplets) and ``delta_map`` (the signed change in mAP
-        when the counted triplets are no longer positives, by split).
+        when these unfound triplets no longer count as positives, by split).
 
     Raises
     ------

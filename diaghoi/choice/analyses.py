@@ -145,7 +145,7 @@ def _replaced(
     same = {each: named for each, named in right.items() if named.object == wrong.object}
     # If no right option shares the object, the mistake is the object, and otherwise the verb.
     part = "verb" if same else "object"
-    # Several right options may share a verb or object, but a wrong option is still one mistake.
+    # Right options that share a verb or object count together as one mistake.
     replaced: dict[str, set[str]] = defaultdict(set)
     for each, named in (same or right).items():
         replaced[getattr(named, part)].add(each)

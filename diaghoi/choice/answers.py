@@ -75,7 +75,7 @@ class Answers:
         Remarks on the numbers.
     how, where : str
         Origin of the answers: :data:`REPLIES`, or how the triplets of a detector were selected and
-        on which boxes they count.
+        where in the image they count.
     """
 
     label: str

@@ -99,8 +99,8 @@ class Questions:
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
         """Return the protocol for comparing boxes: that of the data set.
 
-        For an unknown data set, the protocol of ``other`` is used or, without a known ``other``,
-        HICO-DET's.
+        ``other`` replaces a missing data set. For a data set that the package does not know,
+        HICO-DET's protocol is used.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET

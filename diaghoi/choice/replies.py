@@ -51,8 +51,8 @@ BETWEEN = 2
 class ParsedReply:
     """Indices of the options that a reply picks, in ascending order, and the form of the reply.
 
-    A reply picks options by letters (or numbers), by option texts, or by words for "none of them";
-    other replies have no readable choice and count as empty.
+    A readable reply has letters (or numbers), option texts, or words for "none of them"; other
+    replies have no readable choice and count as empty.
     """
 
     picked: tuple[int, ...] = ()

@@ -48,7 +48,8 @@ class AskingOptions:
         min=0.0,
         max=600.0,
         rare=True,
-        help="Seconds to wait before the second attempt; the wait doubles after each attempt.",
+        help="Seconds to wait before the second attempt; the wait doubles after each attempt, up "
+        "to 60.",
     )
     max_tokens: int = option(
         1024,
@@ -128,7 +129,7 @@ class PictureOptions:
         min=1,
         max=options.MOST_ROWS,
         metavar="N",
-        help="Ask only about the first N images or questions.",
+        help="Ask only about the first N pairs or questions.",
     )
     asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")

@@ -193,7 +193,7 @@ class CaseOptions:
 
     @property
     def kinds(self) -> list[str]:
-        """The requested kinds of errors: near, plausible or wrong in meaning."""
+        """The requested kinds of errors: near, plausible or wrong in meaning, or nothing there."""
         return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
 
     def of_class(self, diagnosis: Diagnosis) -> int | None:

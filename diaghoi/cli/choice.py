@@ -254,7 +254,7 @@ class ScoreOptions(ScoredOptions):
 def score(choices: ScoreOptions) -> None:
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match.
 
-    Figures (.pdf, .svg, .png) show how often each option position is picked.
+    Figures (.pdf, .svg, .png) show how much more often than expected each position is picked.
     """
     stem, kinds = choices.label or choices.answers.stem, (*KINDS, *outputs.FIGURES)
     choices.check(kinds, [choices.answers, *choices.asked.files], stem)
@@ -388,7 +388,7 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
-    """Return the heading of each model, given or by kind of answers; empty for one kind."""
+    """Return a heading per model, given or by kind of answers; empty if one kind, none given."""
     groups = [
         heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
@@ -399,7 +399,7 @@ def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> 
 def _position_figures(
     choices: ScoreOptions, result: Mapping[str, Any]
 ) -> dict[str, outputs.Writer]:
-    """Draw how often each position is picked; a folder gets no figure without the option order."""
+    """Draw the excess picks of each position; a folder gets no figure without the option order."""
     from diaghoi.plots.figures.answers import choice_positions, choice_positions_table
 
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())

@@ -77,7 +77,7 @@ class Command(TyperCommand):
 
 
 def _key_hint(option: str, words: Collection[str]) -> str:
-    """Suggest what replaces an unknown option: an old name, or a key of another option."""
+    """Suggest what replaces an unknown option that is an old name, or a key of another option."""
     if option in ("--verb-similarity", "--object-similarity") and "--similarity" in words:
         return "give --similarity VERBS,OBJECTS"
     if option == "--similarity" and "--also" in words:
@@ -142,7 +142,7 @@ COMMANDS: dict[str, tuple[Any, str | None]] = {
     "choice": (choice, None),
     "demo": (demo, None),
 }
-"""Function and help line of each command; None takes the first line of the function's docstring.
+"""Function or group, and help line, of each command; None takes the help of the function or group.
 """
 for name, (run, line) in COMMANDS.items():
     if isinstance(run, typer.Typer):

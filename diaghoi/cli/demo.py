@@ -41,7 +41,7 @@ class DemoOptions:
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
     annotations: Path | None = option(
         None,
-        help="Simulate the detectors on all images of these annotations, not on simulated images.",
+        help="Simulate the detectors on the images of these annotations, not on simulated images.",
     )
     robustness: bool = option(
         False, help="Simulate a study of detectors on corrupted pictures, and draw all figures."

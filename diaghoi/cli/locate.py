@@ -2,8 +2,9 @@
 
 A file ``diaghoi.toml`` in the working directory, or in one of its parents, may name the files::
 
-    [hico-det] annotations = "data/instances_test2015.json" # a path relative to this file, or a
-    folder image-labels = "data/anno.mat"
+    [hico-det]
+    annotations = "data/instances_test2015.json"  # a path relative to this file, or a folder
+    image-labels = "data/anno.mat"
 """
 
 from __future__ import annotations

@@ -37,13 +37,13 @@ READ = {
         "numbering of objects: coco80, coco91, hico80, coco80-1 or coco91-0",
         metavar="NUMBERING",
     ),
-    "verbs": _WHOLE._replace(help="number of the first verb, for triplets that hold verbs"),
+    "verbs": _WHOLE._replace(help="triplets hold verbs, and the first verb has this number"),
     "classes": _WHOLE._replace(
-        help="number of the first HOI class, for triplets that hold HOI classes"
+        help="triplets hold HOI classes, and the first class has this number"
     ),
     "boxes": Key(f"layout of a box: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
     "top": Key(
-        "number of triplets to read per image of dense arrays, best first; at least 100",
+        "number of triplets to read per image of dense arrays, best first; at least 100 are read",
         options.whole(1, options.MOST_ROWS),
         metavar="N",
     ),
@@ -234,9 +234,8 @@ class Inputs(NamedTuple):
             for which, scenes in (("annotated", annotations), ("predicted", predictions))
         )
         note = (
-            f"--only-predicted-images: only {number_of('image', len(names))} in all files; left "
-            "out "
-            f"are {' and '.join(left)}"
+            f"--only-predicted-images: evaluates only {number_of('image', len(names))} that all "
+            f"files share; left out are {' and '.join(left)}"
         )
         coverage = {
             "annotated_images": len(annotations),

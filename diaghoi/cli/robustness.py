@@ -65,7 +65,8 @@ class RobustnessOptions(TableOptions):
         None,
         metavar="PATH",
         panel=options.COUNTS,
-        help="Any score in a report's JSON, such as map.full or soft_map [official mAP, or role "
+        help="Any score in a report's JSON, such as map.full, or soft_map of a study with "
+        "similarity [official mAP, or role "
         "AP in scenario 2].",
     )
     also: list[str] | None = options.also(ALSO)
@@ -221,8 +222,7 @@ def _draw(
 def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
     """Print one screen, or the requested tables, or in detail all tables, sentences and notes.
 
-    The screen shows the share of the clean score that each detector keeps, and the costliest
-    corruption.
+    The screen shows the share of the clean score that detectors keep, and the costliest corruption.
     """
     from rich.console import Console
 

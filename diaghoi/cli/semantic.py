@@ -51,8 +51,8 @@ class MeasureOptions:
         "boxes",
         panel=COUNTS,
         rare=True,
-        help="Condition for a match: boxes, or class alone (the only choice if predictions have "
-        "no boxes).",
+        help="Condition for a match: boxes, or class alone (always used if predictions have no "
+        "boxes).",
     )
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(

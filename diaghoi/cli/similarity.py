@@ -360,7 +360,7 @@ class BuildOptions:
         None,
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
-        "[DIAGHOI_API_KEY]. Further raters rate only pairs that the first rater rated above 0.",
+        "[DIAGHOI_API_KEY]. Further raters rate only pairs that the first rater did not rate 0.",
     )
     baseline: str | None = option(
         None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."

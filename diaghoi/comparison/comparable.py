@@ -34,7 +34,8 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     tuple of str
         Reasons why the numbers are not comparable even though data set and protocol agree: missing
         annotated images, images of another split, different numbers of images or annotations,
-        different numbers of triplets per image, or different sources of Known Object.
+        different numbers of triplets per image, or different rankings, sources of Known Object or
+        classes of official means.
 
     Raises
     ------

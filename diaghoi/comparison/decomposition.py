@@ -144,7 +144,7 @@ def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray
 
 
 def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArray) -> IntArray:
-    """For each recall level, count the kinds of predictions up to the best precision from there.
+    """For each recall level, count each kind of prediction up to the best precision from there.
 
     Returns
     -------

@@ -160,7 +160,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 
 def coverage_words(result: Result) -> str:
-    """Say how many annotated images the predictions cover; empty if they cover all images.
+    """Say how many annotated images the predictions cover; empty if the result has no coverage.
 
     Parameters
     ----------

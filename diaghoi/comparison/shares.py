@@ -275,7 +275,7 @@ class _ClassShares:
         self.ranking = WeightedRanking.of(ranked, ledger.classes, images)
 
     def figures(self, weights: IntArray) -> dict[str, FloatArray]:
-        """Return the contribution of each verb, object and class to mAP under B image weights."""
+        """Return the contribution of each verb, object and class to mAP under B weightings."""
         scores = self.ranking.scores(weights, self.protocol.levels, self.protocol.top_of_class)
         counted = counts_in_mean(scores, self.protocol, SPLIT, self.split[:, None])
         values = np.where(counted, np.nan_to_num(scores.average_precision), 0.0)

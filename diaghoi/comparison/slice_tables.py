@@ -207,8 +207,7 @@ def _search_table(found: Found) -> Table:
     if alone:
         caption += (
             " Difference: compared with other triplets of the same classes. Elsewhere: here minus "
-            "the "
-            "difference."
+            "the difference."
         )
     title = "worse than elsewhere" if alone else f"other differences to {labels[0]} than elsewhere"
     return Table(

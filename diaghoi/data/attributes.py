@@ -33,7 +33,8 @@ from diaghoi.exceptions import InputError, number_of, some_of
 
 By = Literal["image", "pair", "class"]
 FEW = 10
-"""Number of triplets below which a class is rare, if the data set does not list rare classes."""
+"""Number of annotated triplets below which a class is rare, if the data set lists no rare
+classes."""
 Tags = str | Iterable[str] | None
 Own = Mapping[str, bool | Tags] | Callable[[str], bool | Tags]
 """Tags by image name, as a mapping or a function. For an attribute with a single tag, True or False
@@ -102,8 +103,9 @@ can be compared. Ranges of counts contain a single value where most annotations 
 larger values elsewhere. Box areas are split at COCO's 32² and 96² pixels, and at 288², which
 continues the series. Image sizes are split so that one range contains 640 x 480 pixels (0.31 MP),
 the size of most pictures. Image shapes are split where the longer side is 1.25 times the shorter
-side, and box shapes where one side is twice the other. Distances and overlaps are split so that
-each range contains many annotated pairs of HICO-DET.
+side, object boxes where one side is twice the other, and human boxes where the height is once or
+twice the width. Distances and overlaps are split so that each range contains many annotated pairs
+of HICO-DET.
 """
 
 _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])

@@ -121,7 +121,7 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     return objects
 
 
-# A group with at least this many classes is unlikely to contain all classes of some objects or
+# A group of at least this many classes is unlikely to consist of all classes of some objects or
 # verbs by coincidence.
 ENOUGH = 10
 

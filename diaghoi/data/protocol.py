@@ -209,7 +209,7 @@ class Protocol:
             "classes": _CLASSES[self.classes],
             "matched by the person, then the role": "" if person else None,
             "claims": None if person else _CLAIMS.get(self.claim),
-            "a role without an annotated box fits": role,
+            "a role without annotated box fits": role,
             "AP": self.average_precision,
             "class without true positive": self.class_without_true_positive,
             boxes: "",
@@ -402,9 +402,9 @@ VERSION = "diaghoi."
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    A few choices, such as AP and IoU, always appear, in short form. Every other choice appears only
-    if it differs from the choices of the named protocol, in full words. :func:`protocol` reads the
-    line back.
+    AP, IoU, rare classes and a limit of triplets per image always appear if they apply, in short
+    form. Most other choices appear only if they differ from the choices of the named protocol, in
+    full words. :func:`protocol` reads the line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
 

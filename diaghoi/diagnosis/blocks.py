@@ -98,7 +98,7 @@ def _named(scenes: SceneSource, image: int) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
-    """Consecutive images: match, errors and counts of predictions under the protocol.
+    """Consecutive images: their match, their errors, and masks of what counts under the protocol.
 
     Parameters
     ----------

@@ -361,11 +361,10 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def lost(self) -> dict[str, int]:
-        """Number of triplets that are missed on found pairs.
+        """Number of triplets that are missed by the rule for found pairs.
 
-        ``triplets``: number of all missed triplets on found pairs; ``both_boxes``: number of missed
-        triplets on found pairs whose image has a prediction of the same class with both boxes
-        wrong.
+        ``triplets``: number of all triplets missed by this rule; ``both_boxes``: number of triplets
+        missed by this rule whose image has a prediction of the same class with both boxes wrong.
         """
         return lost_triplets(self.ledger)
 
@@ -512,7 +511,7 @@ class Diagnosis(DiagnosisMethods):
         ``classes_in_official``: the number of classes in the official Default mAP of each split, if
         the data set has one; ``leave_mean``: the number of classes that an oracle removes from the
         mean of each split, for each oracle that removes classes; ``leave_mean_by_pair``: the same
-        number for each oracle on found pairs (``localised``).
+        for the oracles on found pairs (``localised``).
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
 

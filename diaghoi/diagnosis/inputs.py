@@ -233,7 +233,7 @@ def _differing(given: Scenes, own: Scenes) -> list[str]:
         f"annotations: the given file is used, not the annotations in {own.source}, which differ: "
         f"{number_of('triplet', found.triplets)} and {number_of('image', found.images)} are only "
         f"in the given file, {number_of('triplet', found.other_triplets)} and "
-        f"{number_of('image', found.other_images)} only in the predictions"
+        f"{number_of('image', found.other_images)} only in the other annotations"
     ]
 
 

@@ -188,7 +188,7 @@ class DiagnosisMethods(OneScreen):
             Axes to draw in; by default the axes of a new figure.
         column : {"single", "double"}, optional
             Draw the figure as ``diaghoi figures`` does, as wide as one column of a two-column
-            paper, or as both columns; no further parameters are allowed.
+            paper, or as both columns; not with ``ax`` or further parameters of the function.
         path : path, optional
             Save the figure to this .pdf, .svg or .png file.
         **settings

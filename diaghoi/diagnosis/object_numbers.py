@@ -25,7 +25,7 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
     ----------
     annotated, predicted : (R,) int array
         Categories of an annotated and a predicted box that are close to each other, -1 if unknown;
-        annotated people are ignored.
+        annotated people only serve to reject other numberings.
     predictions : Scenes
         The predictions, which tell how their file numbers categories.
 

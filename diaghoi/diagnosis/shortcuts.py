@@ -85,8 +85,8 @@ class PriorScores:
     classes : ClassScores
         AP of the prior for each class.
     all_images : dict or None
-        mAP of the prior if each image also counts in its own prior; None if the prior never leaves
-        images out.
+        mAP of the prior if each image also counts in its own prior; None for a prior from given
+        annotations.
     """
 
     mean_ap: Split
@@ -159,9 +159,9 @@ class Shortcuts:
         """Return all values as plain Python: the JSON key ``shortcuts``.
 
         ``annotations``, ``confidence``, ``objects`` and ``shared_images``; ``object`` and ``verb``,
-        each with ``map`` and ``lift`` by split, and ``map_all_images`` if images are omitted from
-        their own prior; ``classes``: for each class name, ``ap`` of the detector, and ``ap`` and
-        ``lift`` of both priors.
+        each with ``map`` and ``lift`` by split, and ``map_all_images`` if the priors come from the
+        evaluated annotations; ``classes``: for each class name, ``ap`` of the detector, and ``ap``
+        and ``lift`` of both priors.
         """
         columns = {name: _plain(column) for name, column in self.average_precision.items()}
         return {

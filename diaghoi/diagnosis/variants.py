@@ -285,7 +285,7 @@ def _noted(scenes: Scenes, note: str) -> Scenes:
 
 
 def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
-    """Return the group (image, category) of each pair with an object, and the pairs, best first."""
+    """Return groups (image, category) of pairs with objects, and the pairs, best first by group."""
     pairs = np.flatnonzero(predictions.pair_object >= 0)
     best = np.full(len(predictions.pair_human), -np.inf)
     np.maximum.at(best, predictions.triplet_pair, predictions.scores)

@@ -75,7 +75,7 @@ class ClassScores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
-        """Join the scores of parts of the classes; each part's arrays cover all classes."""
+        """Join the scores of consecutive runs of classes; each part's arrays cover all classes."""
         return cls(
             **{
                 name: np.concatenate(

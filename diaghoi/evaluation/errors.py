@@ -329,7 +329,7 @@ def _attempts(
     same_class = predictions.triplet_class[row] == hoi
 
     # A prediction with a wrong action attempts a triplet annotated for its pair, unless a true
-    # positive of the triplet's class finds another triplet with the same pair.
+    # positive of the triplet's class with the same predicted boxes finds another triplet.
     wrong_action = (label == ACTION) | ((label == ASSOCIATION) & match.candidates.on_pair)
     finding = np.flatnonzero(predicted & match.found)
     pair, found = predictions.triplet_pair[finding], match.candidates.claimed[finding]
@@ -354,8 +354,8 @@ def _attempts(
         place = match.overlap.iou(thing, other)
         own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)
     else:
-        # If predictions have no object category, the triplet must have the prediction's role, and
-        # the predicted pair must not be annotated.
+        # If categories do not count (V-COCO), the triplet must have the prediction's action and
+        # role, and the predicted pair must not be annotated.
         own_object = same_class & ((thing >= 0) | (other < 0)) & ~match.candidates.of_pair[row]
     fit = np.isin(label[row], (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & own_object
     fit[some] = by_action

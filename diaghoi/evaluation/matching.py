@@ -45,7 +45,8 @@ class Candidates:
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
         Whether the boxes belong to an annotated person and an object of that person, for V-COCO,
-        whose published code does not test ``joined``; the same as ``joined`` for other data sets.
+        where the published Diag-HOI code does not test ``joined``; the same as ``joined`` for other
+        data sets.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
         action with this object; for other data sets, the same as `of_pair`.

@@ -28,7 +28,7 @@ class Negatives(OfImages):
     ----------
     score : (P,) float64 array
         1 - the highest score of any verb except no interaction: the confidence that the pair does
-        *not* interact; NaN if the file has no pair scores.
+        *not* interact; NaN if the file has neither pair scores nor action scores.
     negative : (P,) bool array
         Whether the pair localises no annotated pair.
     image : (P,) int array

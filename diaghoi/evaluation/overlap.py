@@ -244,7 +244,7 @@ def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> I
 def _meeting(
     boxes: Overlap, mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
 ) -> Iterator[_Hits]:
-    """Yield, in parts, the predicted and annotated pairs whose boxes reach each other, with IoU.
+    """Yield, in parts, ``possible`` and ``wanted`` pairs whose boxes reach each other, with IoU.
 
     ``mine`` has one box of each predicted pair, ``theirs`` one of each annotated pair.
     """

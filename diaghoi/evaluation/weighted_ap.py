@@ -125,8 +125,9 @@ class WeightedRanking:
     Parameters
     ----------
     rows, true : ImageCounts
-        Counts for each of R runs (successive true positives of a class) and N images: the rows from
-        the end of the previous run to the end of the run, and the true positives among these rows.
+        Counts for each of R runs (successive true positives of a class) and N images: the rows
+        after the previous run up to the end of the run, including false positives, and the true
+        positives among these rows.
     start, stop : (C,) int array
         The runs of each class.
     ranked, positives : ImageCounts

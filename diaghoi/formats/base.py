@@ -21,8 +21,8 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import Content
 
-# Boxes are read as left, top, width, height if at least this number of boxes is given and, read as
-# corners, at least this share would be inverted.
+# Boxes are read as left, top, width, height only if at least this number of boxes is given and,
+# read as corners, at least this share would be inverted.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
@@ -131,8 +131,8 @@ class Options:
         Whether the data set's conventions decide the numbering, even if the numbers suggest
         otherwise.
     annotated : callable
-        Function that returns, in ascending order, the HOI classes that occur in the annotations of
-        a given data set.
+        Function without arguments that returns, in ascending order, the HOI classes in the
+        annotations that the description of the data set names.
     """
 
     vocabulary: Vocabulary
@@ -191,7 +191,7 @@ class Options:
 
 
 def _layout(boxes: FloatArray) -> str:
-    """Choose xywh if many boxes, read as xyxy, would end before they begin; otherwise xyxy."""
+    """Choose xywh if many boxes are inverted as xyxy and no size is negative as xywh; else xyxy."""
     with np.errstate(invalid="ignore"):
         turned = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
         positive = bool((boxes[:, 2:] >= 0).all())
@@ -232,7 +232,8 @@ class Format:
     keys : tuple of str
         Keys that identify the format, for suggestions in messages.
     marks : tuple of str
-        Keys that the first dict of a list must have if the file is of the first kind in ``kinds``.
+        Keys that show, if the first dict of a list has all of them, that the file is of the first
+        kind in ``kinds``.
     only : str or None
         The data set that the format belongs to; None for formats that may also hold described data
         sets.

@@ -314,7 +314,7 @@ def _best(columns: _Columns, pairs: Rows, label: IntArray, options: Options) -> 
 def best_triplets(
     rows: Rows, parts: Iterable[tuple[Array, Array]], label: IntArray, options: Options
 ) -> dict[str, Any]:
-    """Find the best valid triplets of each image, and the best interaction score of each pair.
+    """Find each image's best valid triplets, and the highest score of a real verb for each pair.
 
     Equal scores stay in row-major order: pair by pair, verb by verb. Images are processed one by
     one, because the concatenated arrays would be a second copy of the whole file.

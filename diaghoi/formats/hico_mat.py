@@ -239,7 +239,8 @@ def objects_of_files(
     Raises
     ------
     InputError
-        If no numbering fits, or no code base uses the numbering that the user requests.
+        If no numbering that the user allows fits, or no code base uses the numbering that the user
+        requests.
     """
     file_orders(given)
     orders, fit = file_orders(None), operator.eq if all_classes else operator.le

@@ -209,7 +209,7 @@ class CdnJson(_CocoLists):
 
 
 class _Shares(NamedTuple):
-    """Share of the best triplets that fits each data set, and whether there are many triplets."""
+    """Share of the best triplets that fits each data set, and whether the file is large enough."""
 
     hoi_a: float
     hico_det: float
@@ -225,7 +225,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Return the data sets' shares of a file, which is fully HICO-DET if it cannot be HOI-A."""
+    """Return the data sets' shares of a file, which counts as HICO-DET if it cannot be HOI-A."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico

@@ -184,7 +184,6 @@ def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
         raise InputError(
             f"{pairs.source}: has {len(pairs)} images and {triplets.source} has {len(triplets)}; "
             "without image names in both files, images are joined by index, which requires the "
-            "same "
-            "number of images; add a 'filename' to each image"
+            "same number of images; add a 'filename' to each image"
         )
     return replace(triplets, names=names), replace(pairs, names=names)

@@ -126,8 +126,8 @@ def read_triplets(
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Return the object categories and verbs of triplets, (T,) each, and notes on the reading.
 
-    If the objects in a file start at a different number than in its data set, the verbs are read
-    from the same first number as the objects, if possible.
+    If the objects in a file start at a different number than in its data set, the verbs are taken
+    to start at the same number as the objects, if possible.
 
     Parameters
     ----------

@@ -407,7 +407,7 @@ def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int =
 
 
 def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
-    """Join consecutive file rows into runs, each from a first row up to the row after its last."""
+    """Join consecutive file rows into runs: the first row of each, and the row after its last."""
     some = stop > start
     start, stop = start[some], stop[some]
     first = np.append(True, start[1:] != stop[:-1])[: len(start)]

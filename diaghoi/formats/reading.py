@@ -423,7 +423,7 @@ def _open(
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Raise an :class:`OwnDataError` if triplets are not HOI classes of the data set.
 
-    Files of other data sets may use the same class numbers with other meanings. One in a hundred
+    Files of other data sets may use the same numbers with other meanings. One in a hundred
     annotated HOI-A triplets is not an HOI class. For data sets other than HOI-A, annotations may
     contain a few triplets that are not HOI classes only if image names show the data set
     (``named``). In predictions, only the triplets with the highest scores are checked. Files in the

@@ -185,7 +185,7 @@ def _check_lists(text: str, file: str) -> None:
     if lists > _FREE_LISTS + len(text) // _BYTES_PER_LIST:
         raise InputError(
             f"{file}: consists mostly of empty or tiny lists and dicts, as in a memory bomb; "
-            "write the file again without empty ones"
+            "write the file again without empty or tiny ones"
         )
 
 

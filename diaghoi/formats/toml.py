@@ -19,7 +19,7 @@ else:
 
 
 # The time to parse a dotted key grows with the square of the number of parts; the keys that diaghoi
-# reads have at most two parts.
+# reads have only a few parts.
 _DEEP = re.compile(rb"(?:\.[ \t]*[\w\"'-]{1,500}[ \t]*){100}")
 
 # Largest size: a thousand models with long paths and descriptions need less, and parsing this much

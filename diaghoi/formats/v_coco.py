@@ -474,8 +474,8 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     ]
     if ignored.any():
         notes.append(
-            f"{file}: ignores people without a 'hoi_annotation' ({int(ignored.sum())}), and "
-            "predictions on these people"
+            f"{file}: people without a 'hoi_annotation' ({int(ignored.sum())}) and predicted "
+            "triplets on them are ignored, but predicted pairs count"
         )
     return replace(
         scenes,

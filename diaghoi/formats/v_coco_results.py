@@ -5,8 +5,8 @@ Each dict has ``image_id`` and ``person_box``, [x1, y1, x2, y2]; for each of the
 ``<action>_<role>``, [x1, y1, x2, y2, score]. A role box of zeros or NaNs means no box; a NaN score
 means no prediction. Files are pickles, or JSON with ``null`` or NaN. A dict may omit actions. An
 omitted action gets score 0 and, for roles, a tiny box (:func:`diaghoi.data.scenes.filled_in`). The
-``CacheTemplate`` of UPT and its descendants also fills in omitted actions; this module fills them
-in for plain dicts, too.
+``CacheTemplate`` of UPT and its descendants also fills in omitted actions; the omitted actions of
+plain dicts are treated in the same way.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class VCocoResults(Format):
         rows, origin = Rows(file, names, "dict", np.bincount(image)), options.origin_or(0)
         people = RecordTable([dicts], rows).boxes("person_box")
         people = check_boxes(rows, people, "person_box", origin=origin)
-        # If one plain dict has all actions, no other dict may omit an action.
+        # If no dict is a CacheTemplate and one dict has all actions, no other dict may omit an
+        # action.
         keys = frozenset(KEYS)
         partial = CacheTemplate in set(map(type, dicts)) or not (
             any(map(keys.issubset, dicts)) or all(map(keys.isdisjoint, dicts))

@@ -348,7 +348,7 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
 def _phrases(
     table: RecordTable, lexicon: Lexicon, vocabulary: Vocabulary
 ) -> tuple[list[str], list[str], Iterable[str]]:
-    """Return the verb and object of each line, and a note on replies that name no interaction."""
+    """Return the verb and object of each line, and a note on replies without a verb and object."""
     from diaghoi.language.words import known_names, read_phrase
 
     names, rows = known_names(vocabulary), table.rows

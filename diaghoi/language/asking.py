@@ -379,8 +379,8 @@ def read_endpoint(text: str, option: str) -> Endpoint:
     Raises
     ------
     InputError
-        If the text has neither of the two forms, or a variable is not set; the message names the
-        option.
+        If the text has neither of the two forms (the message names the option), or as
+        :class:`Endpoint`.
     """
     url, *rest = (part.strip() for part in text.split(","))
     if not 1 <= len(rest) <= 2 or not all(rest):
@@ -421,7 +421,7 @@ def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
     Raises
     ------
     InputError
-        If a text is not two prices, or there is neither one text nor one for each model.
+        If a text is not two prices, or several texts are given, but not one for each model.
     """
     prices = []
     for text in texts:

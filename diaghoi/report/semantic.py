@@ -203,8 +203,7 @@ def similarity_in_words(similarities: Similarities) -> str:
         f"Action and object errors are compared, by {similarities.sigma.replace('sigma', 'σ')}, "
         "with the other classes annotated at both boxes (or, if predictions are matched by "
         f"person, with the other actions of the person): {tables}. An error is near if σ is at "
-        "least "
-        f"{NEAR:g}, plausible if σ is above {PLAUSIBLE:g}, and wrong otherwise."
+        f"least {NEAR:g}, plausible if σ is above {PLAUSIBLE:g}, and wrong otherwise."
     )
 
 

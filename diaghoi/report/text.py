@@ -519,7 +519,6 @@ def pairs_line(result: Result) -> str:
     predicted = result["counts"]["predicted_pairs"]
     credited = round(pairs["precision"] * predicted)
     return (
-        f"{line}\nThe other {predicted - negatives:,} predicted pairs find annotated pairs. "
-        f"Only the first match of each annotated pair is credited: {credited:,} predicted pairs "
-        "count as correct in precision."
+        f"{line}\nPredicted pairs that find annotated pairs: {predicted - negatives:,}. Only "
+        f"the first match of each annotated pair counts as correct in precision: {credited:,}."
     )

@@ -192,7 +192,7 @@ def without_folder(note: str) -> str:
 
 
 def _is_usual(note: str) -> bool:
-    """Check whether a note only states where files are or how files were read."""
+    """Check whether a note states what is usual for a format, or the first screen rephrases it."""
     place = note.startswith("annotations: ") and "which differ" not in note
     return place or any(phrase in note for phrase in _USUAL)
 

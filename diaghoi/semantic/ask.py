@@ -193,7 +193,7 @@ class PairAsker(FileAsker):
         return str(lines[0].get("scores")) if lines else None
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return the number of pairs without an interaction, the status text, and notes."""
+        """Return whether answers have scores and how many are empty, the status text, and notes."""
         without = sum(line.get("text") is None for line in self.answers.lines)
         unscored = (
             f"{self.model} gives no token probabilities, so the answers have no scores: "

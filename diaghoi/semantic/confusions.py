@@ -3,8 +3,9 @@
 A confusion is a word that is predicted where another word is annotated: at both boxes of the
 prediction or, without an object box (V-COCO), for the annotated person. If several words are
 annotated at the boxes or for the person, the word to which the prediction is assigned counts. If
-the prediction is assigned to no word, the first word in the annotations counts, so the order of the
-annotations matters. Similarity tables are not used, so a confusion costs the same with any table.
+the prediction is assigned to none of these words, the first of them in the annotations counts, so
+the order of the annotations matters. Similarity tables are not used, so a confusion costs the same
+with any table.
 
 On V-COCO, verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published
 rule, a wrong verb on the person's own object is an association, and wrong actions have no object
@@ -208,7 +209,7 @@ class PartialOracle:
     diagnosis : Diagnosis
         The detector.
     error : str
-        ``action``, or another error whose oracle repairs predictions.
+        ``action``, or another error whose oracle turns predictions into true positives.
     by_pair : bool
         Whether errors are counted on found pairs (:mod:`diaghoi.oracles.localised`) instead of by
         the published rule.

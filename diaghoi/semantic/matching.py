@@ -145,7 +145,7 @@ def match_candidates(
     protocol: Protocol,
     progress: Callable[[int], Any] | None = None,
 ) -> MatchCandidates:
-    """Find the candidates of all annotated triplets, in one block of images after another.
+    """Find the candidates of all annotated triplets, in blocks of images processed in parallel.
 
     Parameters
     ----------

@@ -188,7 +188,7 @@ def _of_single_pairs(
 
 
 def default_protocol(annotations: Scenes) -> Protocol:
-    """Return a data set's protocol for semantic evaluation: a protocol that counts all classes.
+    """Return a data set's protocol for semantic evaluation; annotated `no_interaction` counts.
 
     On HICO-DET, the protocol is the benchmark protocol with 600 classes. Without annotated
     `no_interaction`, and on other data sets, the protocol of the diagnosis is used, because a

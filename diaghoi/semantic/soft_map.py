@@ -106,7 +106,7 @@ def soft_f1(
         Whether each annotated triplet has a match.
     sigma : (A,) float64 array
         Similarity of the match, or 0 without a match: the share that counts as a true positive. The
-        remaining share counts as a false positive.
+        remaining share of a match counts as a false positive.
     false_positive : (K,) int array
         Number of unmatched predictions that count as false positives of each class.
     """

@@ -14,8 +14,9 @@ class Detector:
     """Behaviour and error rates of a simulated detector.
 
     Rates are probabilities in [0, 1]. If all rates, noises and ``duplicates`` are 0, the detector
-    finds everything, and wrong predictions score lower than right ones. If ``score_noise`` is also
-    0, pairs joined by mistake and verbs chosen by mistake score lower than right ones.
+    finds everything, and wrong predictions score lower than right ones. If only ``score_noise`` and
+    ``rare_penalty`` are 0, the verb scores of pairs joined by mistake and of verbs chosen by
+    mistake are still lower than those of right ones.
 
     Parameters
     ----------

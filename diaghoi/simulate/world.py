@@ -19,8 +19,8 @@ OBJECTS = (0.44, 0.30, 0.16, 0.10)
 SIZES = ((640, 480), (640, 427), (640, 360), (500, 375), (480, 640), (427, 640))
 SIZE_SHARES = (0.34, 0.30, 0.06, 0.08, 0.13, 0.09)
 
-JOINED = 0.9  # share of an image's objects with which a person interacts
-ALSO_JOINED = 0.3  # share of persons that also interact with another person's object
+JOINED = 0.9  # share of an image's objects, after the first, with which their own person interacts
+ALSO_JOINED = 0.3  # share of the other persons that interact with a person's object
 FURTHER_VERBS = (0.6, 0.28, 0.12)  # shares of interacting pairs with 1, 2 and 3 verbs
 BYSTANDERS = 0.25  # share of images with an object of another category that is in no triplet
 QUIET = 0.012  # share of images without any triplet
@@ -127,7 +127,7 @@ def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator
 
 
 def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Place persons side by side, and objects near persons; return (B, 4) boxes in whole pixels."""
+    """Place persons side by side, objects near persons; return (B, 4) whole pixels in images."""
     count = len(instances.image)
     width, height = sizes[instances.image].T.astype(np.float64)
     in_image = np.bincount(instances.image[instances.role == 0], minlength=len(sizes))

@@ -42,7 +42,8 @@ class Attribution:
     start, end : float
         mAP before any repair, and after all repairs.
     values : dict
-        Shapley value of each error: the signed part of ``end - start`` that is due to the error.
+        Shapley value of each error, a fraction: the signed part of ``end - start`` due to the
+        error.
     coalitions : dict
         mAP after repairing each set of errors.
     pairing : {"triplet", "person"}

@@ -77,8 +77,8 @@ class Bootstrap:
         Number of resamples in which a number is undefined; numbers that are always defined are left
         out.
     few : dict
-        By path of each cost without an interval: the number of predictions and annotated triplets
-        that carry the cost, which is below :data:`FEW`.
+        By path of each cost that has no interval because fewer than :data:`FEW` predictions and
+        annotated triplets carry it: their number.
     """
 
     intervals: dict[str, tuple[float, float] | None]

@@ -146,8 +146,8 @@ class Calibration:
         The main keys are ``ece``, ``mce``, ``mce_count`` (the number of predictions in the bin of
         ``mce``) and ``brier``; ``bins`` with their bounds, ``count``, ``mean_score``, ``precision``
         and ``gap``; ``errors`` with the ``count``, ``mean_score`` and ``ece_part`` of each label,
-        and the ``counts`` and ``gap_parts`` of each label in each bin; and ``verbs``. A mean is
-        None if there are no predictions to average.
+        and the ``counts`` and ``gap_parts`` of each label in each bin; and ``verbs``. A mean,
+        precision or gap is None if there are no predictions to average.
         """
         return {
             "binning": "equal mass" if self.equal_mass else "equal width",

@@ -29,8 +29,8 @@ class FoundAt:
         The triplets that are found at the precision of each end, where an end is a rank whose
         precision no later rank of the class exceeds.
     rows, true : (K, N) sparse int32 array
-        Number of predictions, and number of true positives, in each image between the previous end
-        and each end.
+        Number of predictions, and number of true positives, in each image after the previous end,
+        up to and including each end.
     rank, at : (K,) array
         Number of predictions of the class up to each end, and the precision at each end.
     last : (K,) int array

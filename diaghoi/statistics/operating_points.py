@@ -86,8 +86,8 @@ class OperatingPoints:
         ``precision``, ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None if
         unknown) and ``errors``: the number of kept predictions with each label and, as
         ``false_negative``, of annotated triplets not found; and ``best``, with these values at the
-        best threshold and their ``calibration`` (None if scores are not probabilities). ``best`` is
-        None without a true positive.
+        best threshold, and the ``calibration`` of the kept predictions (None if scores are not
+        probabilities). ``best`` is None without a true positive.
         """
         curve: dict[str, Any] = {
             "threshold": self.thresholds.tolist(),

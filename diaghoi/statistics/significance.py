@@ -65,8 +65,8 @@ class Difference:
         Probability of a difference at least as large as the observed one if the detectors are
         exchanged at random.
     p_bootstrap : float
-        Share of resamples whose difference deviates from the mean of the resamples by at least the
-        observed difference.
+        Probability that a resampled difference, stretched as for ``interval``, deviates from the
+        mean of the resamples by at least the observed difference.
     p_holm : float
         ``p`` corrected for the number of comparisons (Holm, 1979).
     sentence : str
@@ -328,7 +328,7 @@ def sample_pair(
     names: Iterable[str],
     progress: Progress | None = None,
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Exchange the predictions of two models at random, and compare the resamples of the models.
+    """Exchange the results of two models at random, and compare the resamples of the models.
 
     Parameters
     ----------
@@ -346,9 +346,9 @@ def sample_pair(
     Returns
     -------
     dict of tuple
-        For each name, two float64 arrays: the deviations of the resampled differences from their
-        mean, at most B; and B differences between the models after their results are swapped, on
-        each image with probability one half.
+        For each name, two float64 arrays: the stretched deviations of the resampled differences
+        from their mean, at most B; and B differences between the models after their results are
+        swapped, on each image with probability one half.
     """
     names = tuple(names)
 

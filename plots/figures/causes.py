@@ -31,8 +31,7 @@ FRAME = 0.6  # legend above, and x-axis below the bars
 PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
 NOTE = (
     "A pattern is no proof, and a missing annotation may follow no pattern. ΔmAP is the gain from "
-    "removing "
-    "these predictions; counting them as correct could gain more."
+    "removing these predictions; counting them as correct could gain more."
 )
 
 

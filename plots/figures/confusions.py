@@ -46,8 +46,7 @@ NAME_ROOM = 1.25  # inches
 NAMES = (
     "Wrong verb (verb annotated for the pair; V-COCO: on found pairs, without an object box for "
     "the person). Another prediction may find the annotated verb. If several verbs are annotated, "
-    "the "
-    "verb that the prediction is assigned to counts, or else the first. Number: mAP gained by "
+    "the verb that the prediction is assigned to counts, or else the first. Number: mAP gained by "
     "repairing only these predictions; gains do not add up."
 )
 SIMILAR = 0.5
@@ -134,7 +133,7 @@ def confusion_bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
 
 
 def _cost(delta: float) -> str:
-    """Format percentage points with two decimals, or one significant digit if both are zeros."""
+    """Format percentage points with two decimals, or one significant digit below 0.005."""
     text = f"{delta:.2f}" if abs(delta) >= 0.005 or not delta else f"{delta:.1g}"
     return text.replace("-", MINUS) if "e" not in text else f"{delta:.4f}".replace("-", MINUS)
 

@@ -278,9 +278,8 @@ MATRIX = 1.3  # inches: least width of a matrix, without the names of its rows
 ROW_NAMES = 0.65  # inches
 NOTE = (
     "Annotated triplets. Framed: the same fate under both models. On found pairs: an attempt is "
-    "another "
-    "prediction with the same person box and object, or with the same object box, or a wrong "
-    "action on the pair; missed triplets have no attempt."
+    "another prediction with the same person box and object, or with the same object box, or a "
+    "wrong action on the pair; missed triplets have no attempt."
 )
 
 

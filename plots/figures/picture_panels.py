@@ -280,8 +280,8 @@ def error_panel(
     width : float
         Width of the figure in inches.
     columns : int
-        Number of pictures per row, rounded down to an even number if repairs are shown; 0 for as
-        many as are legible.
+        Number of pictures per row, rounded down to an even number, but at least 2, if repairs are
+        shown; 0 for as many as are legible.
     repairs : bool
         Whether each picture is followed by a picture of the oracle's result.
 
@@ -372,8 +372,8 @@ def outcome_panel(
 ) -> Figure:
     """Draw what detectors find, invent and miss: one row per detector, one column per picture.
 
-    The boxes of each pair have a number. Captions below the picture list the interactions of each
-    numbered pair: all verbs of the pair, each with its score.
+    The boxes of the first six pairs have a number. Captions below the picture list the interactions
+    of each numbered pair: all verbs of the pair, each with its score.
 
     Parameters
     ----------

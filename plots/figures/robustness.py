@@ -595,7 +595,7 @@ class ErrorCurves(NamedTuple):
 
     @property
     def partly_banded(self) -> bool:
-        """Whether a group with intervals also has a value without an interval."""
+        """Whether a group with intervals also has a value without one: too few carry the cost."""
         unknown = np.isnan(self.low) & ~np.isnan(self.values)
         return bool(unknown[:, ~np.isnan(self.low).all(axis=(0, 2))].any())
 

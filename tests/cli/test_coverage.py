@@ -102,7 +102,10 @@ def test_only_predicted_images_are_evaluated(report, folder: Path) -> None:
     assert lines[0] == "few on HICO-DET, 30 of 120 annotated images (hico-det-520)"
     assert lines[1].startswith("30 of 120 annotated images: Official mAP ")
     assert "cost most" in " ".join(lines[:6])
-    assert "only 30 images in all files; left out are 90 annotated images" in done.err
+    assert (
+        "evaluates only 30 images that all files share; left out are 90 annotated images"
+        in done.err
+    )
     result = as_json(report("few", "--only-predicted-images", "--json", "-"))
     assert result["coverage"] == {
         "annotated_images": 120,
@@ -147,7 +150,8 @@ def test_a_comparison_takes_the_images_of_all_files(run, folder: Path) -> None:
     found = as_json(done)
     assert found["images"] == 10
     assert any(
-        "--only-predicted-images: only 10 images in all files" in note for note in found["notes"]
+        "--only-predicted-images: evaluates only 10 images that all files" in note
+        for note in found["notes"]
     )
     images = list(range(20, 30))
     truth = read(folder, "gt").take(images)

@@ -77,7 +77,7 @@ def test_those_given_count_and_differences_are_told(run, results: Path, alone: P
     assert note == (
         f"annotations: the given file is used, not the annotations in {results}, which differ: "
         "2 triplets and 1 image are only in the given file, "
-        "1 triplet and 0 images only in the predictions"
+        "1 triplet and 0 images only in the other annotations"
     )
     screen = " ".join(run("report", results, "--annotations", given).out.split())
     assert "! annotations: the given file is used" in screen

@@ -62,9 +62,8 @@ Actions: mAP on found pairs                    46.00       12.50           –
 Pair precision of a group: the share of all predicted pairs that are
 credited with annotated pairs of the group.
 98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
-The other 2,765 predicted pairs find annotated pairs. Only the first match of
-each annotated pair is credited: 1,975 predicted pairs count as correct in
-precision.
+Predicted pairs that find annotated pairs: 2,765. Only the first match of each
+annotated pair counts as correct in precision: 1,975.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
   IoU >= 0.5 | rare: < 10 train instances

@@ -515,7 +515,7 @@ def _parts(
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (
-        ("difference", explained, "Differences", "the errors that make up each difference", whole),
+        ("difference", explained, "Differences", "the parts that make up each difference", whole),
         ("errors", models, "Errors", "meaning, frequency and cost of each error", ""),
         ("cases", rows, "Cases", "predictions and annotations in their images", ""),
         ("classes", rows, "Classes", "AP and errors of each class and verb", ""),

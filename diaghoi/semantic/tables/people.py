@@ -207,7 +207,7 @@ def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
 def _metric(
     path: Path, name: str, cells: Sequence[_Cell], highest: int
 ) -> tuple[FloatArray, float]:
-    """Convert a metric to the people's scale; without scores above 1, it is taken to end at 1."""
+    """Convert a metric to the people's scale; its own scale ends at 1 if no score is above 1."""
     scores = np.array([number_in(path, *cell) for cell in cells])
     least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
     scale = SCALES[0] if most <= SCALES[0] else float(highest)

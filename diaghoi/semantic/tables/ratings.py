@@ -101,7 +101,7 @@ class Ratings:
 
 
 def mean_scores(scores: FloatArray) -> FloatArray:
-    """Return the mean, (P,), of (P, R) scores over the raters; 0 if no rater gave a score."""
+    """Return the mean, (P,), of (P, R) scores over raters that gave a score; 0 if no rater did."""
     rated = ~np.isnan(scores)
     total = np.where(rated, scores, 0.0).sum(axis=1)
     return ratios(total, rated.sum(axis=1), undefined=0.0)

@@ -59,7 +59,7 @@ def rater_subsets(
         subset, and the agreement (:func:`diaghoi.semantic.tables.agreement.closeness`) of the
         raters' mean, ``agreement``, and of the raters' ``majority`` vote with the mean of the
         people. In a vote, the rater listed first decides between equally frequent scores.
-        ``sizes``: mean and sample deviation of the agreement over the subsets of each size.
+        ``sizes``: mean and sample deviation over the subsets of each size, of both agreements.
         ``direct_match``: agreement of direct match, which, as in mAP, scores 1 for equal pairs and
         0 for other pairs. ``categories``, empty if people compared words: the agreement on
         interactions that differ in one way (supplement, table 3), of each rater, and of all raters
