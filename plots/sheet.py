@@ -59,7 +59,7 @@ NUMBERS = {
     PER_IMAGE: "Pairs per image",
     "pairs.human_recall": "Human recall",
     "pairs.object_recall": "Object recall",
-    "negatives.ap": "Rejecting other pairs, AP",
+    "negatives.ap": "Rejecting wrong pairs, AP",
     "actions.map": "Actions on found pairs, mAP",
 }
 KEPT = (

@@ -18,9 +18,8 @@ from diaghoi.cli.robustness import FIGURES, robustness
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
 
-IMAGES = (
-    100  # most images in a robustness study, because the files of more images could fill the disk
-)
+# Most images in a robustness study, because the files of more images could fill the disk.
+IMAGES = 100
 DETECTORS = {each.name: each for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)}
 PREDICTIONS = 'file = "{label}.npz"'
 CORRUPTED = """clean = "{label}/clean.npz"

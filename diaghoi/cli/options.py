@@ -3,9 +3,8 @@
 A command takes one dataclass, an :func:`options_class`, whose fields are the options in help order.
 A field is declared by :func:`option` or :func:`argument`, or has the type of a shared option below.
 A field whose type is another :func:`options_class` adds all options of that class; options of a
-base class come last.
-:func:`with_options` shows the options to Typer, and fills the dataclass. Each new option needs only
-one new field.
+base class come last. :func:`with_options` shows the options to Typer, and fills the dataclass. Each
+new option needs only one new field.
 """
 
 from __future__ import annotations

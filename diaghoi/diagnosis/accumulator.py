@@ -101,8 +101,7 @@ class Accumulator:
         In V-COCO the ``verbs`` are the 51 combinations of an action and a role in the order of the
         vocabulary, and ``verb_scores`` have 25, 26, 29 or 51 columns
         (:mod:`diaghoi.formats.dense`). An entry of ``obj_ids`` is -1 if there is no object, and an
-        entry of ``labels`` is -1 if the category is unknown.
-        Images are named by their COCO ids.
+        entry of ``labels`` is -1 if the category is unknown. Images are named by their COCO ids.
 
         Raises
         ------

@@ -41,8 +41,8 @@ CROWDED = "boxes that overlap in the same images"
 class Overlap:
     """Overlap of the boxes that are compared with each other.
 
-    Only boxes of the same *cell* are compared: boxes of the same image and, if categories
-    count, of the same category.
+    Only boxes of the same *cell* are compared: boxes of the same image and, if categories count, of
+    the same category.
 
     Parameters
     ----------

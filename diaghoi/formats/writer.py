@@ -208,10 +208,9 @@ class PredictionWriter:
     Flushed batches survive if the process is killed: until the end, they are kept as complete files
     in the folder ``<path>.parts``. If the process was killed, ``diaghoi report <path>.parts`` or
     :func:`diaghoi.read_predictions` reads the flushed batches. At the end of the ``with`` block, or
-    with
-    :meth:`close`, the parts are joined into one file, and the folder is removed. If the block ends
-    with an error, the parts are kept and the file is not written. Memory holds fewer than ``every``
-    images besides the current batch.
+    with :meth:`close`, the parts are joined into one file, and the folder is removed. If the block
+    ends with an error, the parts are kept and the file is not written. Memory holds fewer than
+    ``every`` images besides the current batch.
 
     Parameters
     ----------

@@ -48,15 +48,14 @@ def test_inspect_predictions(run, data) -> None:
     lines = done.out.splitlines()
     assert lines[0] == f"{data.predictions}: predictions"
     assert lines[1].endswith("(triplet-lists, pickle)")
-    facts = [" ".join(line.split()) for line in lines]
-    assert facts[2] == "images 12"
+    assert lines[2] == "  images                      12"
     assert lines[-2:] == [
         "Nothing looks wrong in the file itself; add --annotations to compare the file with "
         "annotations.",
         f"Next: diaghoi report {data.predictions} --annotations FILE",
     ]
-    assert "triplets read as verbs from 0" in facts
-    assert "pair list none: the pairs of the triplets are used" in facts
+    assert "  triplets read as            verbs from 0" in lines
+    assert "  pair list                   none: the pairs of the triplets are used" in lines
     assert any(line.startswith("  triplet score ") for line in lines)
 
 

@@ -332,8 +332,7 @@ BOMBS = {
 }
 
 
-# At the second length, time that grows with the square of the length would never end.
-@pytest.mark.parametrize("length", [100_000, pytest.param(4_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [100_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_refused(name, length):
     part, start = HOSTILE[name]
