@@ -465,8 +465,9 @@ def _plain() -> re.Pattern[bytes]:
         rb"[\x8cCU](?:%b)|[XBT](?:%b)" % (_of_each_length(1), _of_each_length(4)),
     )
     run = rb"(?:" + rb"|".join(parts) + rb"){1,2000}+"
-    if sys.version_info < (3, 11):
-        # Python below 3.11 has no possessive quantifiers, which save the memory of backtracking.
+    if sys.version_info < (3, 11, 5):
+        # Possessive quantifiers save the memory of backtracking. Python 3.10 has none, and up to
+        # 3.11.4 they can match where greedy quantifiers do not (python/cpython#106052).
         run = re.sub(rb"([*?+}])\+", rb"\1", run)
     return re.compile(run, re.DOTALL)
 
